@@ -349,7 +349,13 @@ unsafe fn submit(
     let address = scratch.as_ref().map_or(0, runtime::buffer::Buffer::address);
     let target = kernel.target();
     let ordinal = target.current_device().map_err(runtime::RuntimeError::from)?;
-    let launch = Launch { stream: stream.unwrap_or(0), scratch: address, ..Launch::new(grid, slots) };
+    let extents = if kernel.asks_extents(slots) { arg::extents(args) } else { Vec::new() };
+    let launch = Launch {
+        stream: stream.unwrap_or(0),
+        scratch: address,
+        extents: &extents,
+        ..Launch::new(grid, slots)
+    };
     // SAFETY: as the caller promises; scratch memory is kept until the launch is over.
     let launch = || unsafe { runtime::launch::submit(kernel, ordinal, &launch) };
     if target.checks_memory() {

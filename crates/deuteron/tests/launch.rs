@@ -55,6 +55,48 @@ fn odd_sizes_are_right_and_what_lies_beyond_is_kept() {
     assert!(add.stage("ttir").is_ok_and(|text| text.starts_with(b"#loc") || text.starts_with(b"module")));
 }
 
+const OVERLAPPING: &str = r#"
+import triton
+import triton.language as tl
+
+@triton.jit
+def shift(x_ptr, out_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(out_ptr + at, tl.load(x_ptr + at) + 1)
+"#;
+
+#[test]
+fn memory_that_overlaps_is_loaded_before_it_is_stored_to() {
+    const LEN: usize = 256;
+    let target = Target::named("cpu").expect("a CPU");
+    let kernel = Kernel::from_source(OVERLAPPING, "shift").expect("a kernel");
+    let compiled = kernel.compile(&target, "*fp32, *fp32, 256", &Options::default()).expect("compiles");
+    for distance in [0_i64, 1, -1, 7, -13, 100, 255, -255, 256, 300] {
+        let values = data(1000, 0.5);
+        let mut expected = values.clone();
+        let (from, to) = (350, (350 + distance) as usize);
+        for at in 0..LEN {
+            expected[to + at] = values[from + at] + 1.0;
+        }
+        for ahead in [false, true] {
+            let mut buffer = values.clone();
+            let start = buffer.as_mut_ptr() as u64;
+            let mut args: Vec<Arg<'_>> =
+                [from, to].iter().map(|&at| Arg::pointer::<f32>(start + 4 * at as u64)).collect();
+            let launched = if ahead {
+                // SAFETY: both blocks lie in the buffer.
+                unsafe { compiled.launch([1, 1, 1], &mut args) }
+            } else {
+                args.push(Arg::Int(LEN as i64));
+                // SAFETY: as above.
+                unsafe { kernel.launch(&target, [1, 1, 1], &mut args, &Options::default()) }
+            };
+            launched.expect("launches");
+            assert!(buffer == expected, "{distance} {ahead}");
+        }
+    }
+}
+
 #[test]
 fn wrong_arguments_are_named_before_anything_runs() {
     let add = compile("*fp32, *fp32, *fp32, i32:16, 128").expect("compiles");

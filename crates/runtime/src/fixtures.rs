@@ -29,8 +29,14 @@ impl OnDevice {
         let device =
             device.ok_or_else(|| RuntimeError::Runtime("there is no device of this target".into()))?;
         // The interpreter rounds every product.
-        let options =
-            CompileOptions { num_warps, num_ctas, enable_fp_fusion: false, ..CompileOptions::default() };
+        let options = CompileOptions {
+            num_warps,
+            num_ctas,
+            enable_fp_fusion: false,
+            // Buffers lie apart from each other.
+            guarded: target.host_code().is_none(),
+            ..CompileOptions::default()
+        };
         Ok(OnDevice { target, device, options, output: None })
     }
 

@@ -114,7 +114,8 @@ pub fn parse(
         enable_fp_fusion: fp_fusion(flag("enable_fp_fusion", given.get("enable_fp_fusion"))?),
         debug: flag("debug", given.get("debug"))?.unwrap_or(false) || knobs::debug(),
         sanitize_overflow: flag("sanitize_overflow", given.get("sanitize_overflow"))?.unwrap_or(true),
-        guarded: false,
+        // What nothing but a launch of the runtime can launch.
+        guarded: target.host_code().is_none(),
         extra,
     })
 }

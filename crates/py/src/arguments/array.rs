@@ -11,6 +11,7 @@ use pyo3::{ffi, intern};
 use runtime::specialize::Argument;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU8, Ordering};
+use target::Extent;
 
 /// A pointer to elements of a dtype object.
 #[inline]
@@ -65,6 +66,43 @@ unsafe fn head(object: Borrowed<'_, '_, PyAny>) -> (u64, *mut ffi::PyObject) {
     // SAFETY: as the caller promises.
     unsafe { ((*head).data as u64, (*head).descr) }
 }
+
+/// The memory of the array that owns the elements of this one; `None` where it must be asked in Python.
+pub(crate) fn owner(array: Borrowed<'_, '_, PyAny>) -> Option<Extent> {
+    if HEAD.load(Ordering::Relaxed) != 1 {
+        return None;
+    }
+    let mut head = array.as_ptr().cast::<ArrayHead>();
+    // SAFETY: the object is an `ndarray`, whose layout was checked in this process; what it is a view of lives as long
+    // as it does.
+    unsafe {
+        let ty = ffi::Py_TYPE(array.as_ptr());
+        while !(*head).base.is_null() && ffi::Py_TYPE((*head).base) == ty {
+            head = (*head).base.cast();
+        }
+        let dims = usize::try_from((*head).nd).ok()?;
+        let (mut below, mut above, mut item) = (0_isize, 0_isize, None::<isize>);
+        for dim in 0..dims {
+            let (size, stride) = (*(*head).dimensions.add(dim), *(*head).strides.add(dim));
+            if size == 0 {
+                return Some(Extent { base: (*head).data as u64, len: 0, writable: true });
+            }
+            let step = (size - 1).checked_mul(stride)?;
+            below = below.checked_add(step.min(0))?;
+            above = above.checked_add(step.max(0))?;
+            if stride != 0 {
+                item = Some(item.map_or(stride.abs(), |item| item.min(stride.abs())));
+            }
+        }
+        // Elements are no longer than the distance between neighbours; without one, longer than those of kernels.
+        let len = above.checked_sub(below)?.checked_add(item.unwrap_or(LONGEST))?;
+        let base = ((*head).data as u64).wrapping_add_signed(below as i64);
+        Some(Extent { base, len: len.cast_unsigned() as u64, writable: true })
+    }
+}
+
+/// Bytes of the longest elements.
+const LONGEST: isize = 8;
 
 /// An object with `__array_interface__`.
 pub(crate) fn array_interface(object: Borrowed<'_, '_, PyAny>, place: &Place) -> PyResult<Argument> {

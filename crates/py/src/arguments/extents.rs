@@ -1,7 +1,8 @@
 //! How far the memory of arguments goes, for engines that check every access.
 
-use super::descriptor;
 use super::kind::{Kind, kind_of};
+use super::{array, descriptor};
+use crate::devices::torch;
 use pyo3::intern;
 use pyo3::prelude::{Borrowed, Bound, PyAny, PyResult};
 use pyo3::types::{PyAnyMethods, PyTuple, PyTupleMethods};
@@ -27,6 +28,27 @@ pub(crate) fn extents<'a, 'py: 'a>(
                 all.extend(extents(items.iter_borrowed())?);
             }
             _ => {}
+        }
+    }
+    Ok(all)
+}
+
+/// How far the memory of arguments goes, for launches that compare it: quickly where objects are known, and what a
+/// library says no more of is left out.
+pub(crate) fn quick_extents<'a, 'py: 'a>(
+    values: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>,
+) -> PyResult<Vec<Extent>> {
+    let mut all = Vec::with_capacity(8);
+    for value in values {
+        let quick = match kind_of(value)? {
+            Kind::None | Kind::Bool | Kind::Int | Kind::Float => continue,
+            Kind::PlainTensor => torch::storage(value),
+            Kind::NumpyArray => array::owner(value),
+            _ => None,
+        };
+        match quick {
+            Some(extent) => all.push(extent),
+            None => all.extend(extents(std::iter::once(value))?),
         }
     }
     Ok(all)

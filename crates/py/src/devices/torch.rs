@@ -12,10 +12,13 @@ use pyo3::types::{PyAnyMethods, PyType};
 use pyo3::{ffi, intern};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use target::Extent;
 
 /// Functions of the interface give 0 for success.
 type Code = i32;
 type Read<T> = unsafe extern "C" fn(*mut c_void, *mut T) -> Code;
+/// How far the storage of a tensor goes: its bytes, and the elements in front of the tensor.
+type Storage = [Read<i64>; 2];
 type Number = unsafe extern "C" fn() -> i32;
 type StreamOf = unsafe extern "C" fn(i32, *mut *mut c_void) -> Code;
 type Profiling = unsafe extern "C" fn() -> bool;
@@ -65,6 +68,7 @@ pub(crate) struct Shim {
     data: Read<*mut c_void>,
     dtype: Read<i32>,
     device: Read<i32>,
+    storage: Option<Storage>,
     dtypes: [Option<DType>; MOST_DTYPES],
     offset: usize,
 }
@@ -120,6 +124,23 @@ pub(crate) fn read(object: Borrowed<'_, '_, PyAny>) -> Option<Tensor> {
     Some(Tensor { address: data as u64, dtype, device })
 }
 
+/// The storage of a tensor for which [`is_plain`] holds, as far as the interface tells.
+pub(crate) fn storage(object: Borrowed<'_, '_, PyAny>) -> Option<Extent> {
+    let shim = SHIM.get(object.py())?.as_ref()?;
+    let [size, offset] = shim.storage?;
+    let tensor = read(object)?;
+    let (mut bytes, mut before) = (-1, -1);
+    // SAFETY: the object is a `torch.Tensor`, which holds a tensor at this place; each function has a place for its
+    // answer.
+    let codes = unsafe {
+        let tensor = object.as_ptr().byte_add(shim.offset).cast::<c_void>();
+        [size(tensor, &raw mut bytes), offset(tensor, &raw mut before)]
+    };
+    let before = u64::try_from(before).ok()?.checked_mul(u64::from(tensor.dtype.bits().div_ceil(8)))?;
+    let base = tensor.address.checked_sub(before)?;
+    (codes == [0; 2]).then_some(Extent { base, len: u64::try_from(bytes).ok()?, writable: true })
+}
+
 /// The number that torch has for a kind of device, if it is loaded.
 pub(crate) fn device_code(py: Python<'_>, name: &str) -> Option<i32> {
     SHIM.get(py)?.as_ref()?.number(&format!("aoti_torch_device_type_{name}"))
@@ -137,8 +158,14 @@ impl Shim {
                 *library.get::<Read<i32>>(b"aoti_torch_get_device_type\0").ok()?,
             )
         };
+        let storage =
+            [b"aoti_torch_get_storage_size\0".as_slice(), b"aoti_torch_get_storage_offset\0"].map(|name| {
+                // SAFETY: as above.
+                unsafe { library.get::<Read<i64>>(name) }.ok().map(|found| *found)
+            });
+        let storage = storage[0].zip(storage[1]).map(|(size, offset)| [size, offset]);
         let offset = place(tensor)?;
-        let mut shim = Shim { library, data, dtype, device, dtypes: [None; MOST_DTYPES], offset };
+        let mut shim = Shim { library, data, dtype, device, storage, dtypes: [None; MOST_DTYPES], offset };
         for (name, dtype) in DTYPES {
             let number = shim.number(&format!("aoti_torch_dtype_{name}"));
             if let Some(slot) = number.and_then(|number| shim.dtypes.get_mut(usize::try_from(number).ok()?)) {

@@ -84,12 +84,12 @@ impl CompiledKernel {
         for (arg, value) in self.taken(values.len())?.into_iter().zip(values) {
             pack.arg(arg, value.as_borrowed())?;
         }
+        let values = values.iter().map(Bound::as_borrowed);
         if self.kernel.target().checks_memory() {
-            let values = values.iter().map(Bound::as_borrowed);
             return submit::checked(py, &self.kernel, grid, &pack.slots, values);
         }
         let site = self.place.site(py, stream)?;
-        guard(|| submit::launch(py, &self.kernel, grid, &pack.slots, site))
+        guard(|| submit::launch(py, &self.kernel, grid, &pack.slots, site, values))
     }
 }
 

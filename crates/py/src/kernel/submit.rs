@@ -1,6 +1,6 @@
 //! Launching a compiled kernel with slots: scratch memory, the device, and engines that check every access.
 
-use crate::arguments::extents::extents;
+use crate::arguments::extents::{extents, quick_extents};
 use crate::errors::{interpreter_error, to_py};
 use crate::kernel::{hooks, interrupt, load};
 use pyo3::prelude::{Borrowed, Py, PyAny, PyResult, Python};
@@ -9,13 +9,27 @@ use runtime::compile::Kernel;
 use runtime::launch::{Site, scratch_bytes};
 use target::{Extent, Launch};
 
-/// Launches with these slots; Python's lock is free meanwhile.
+/// Launches with these slots, made of these values; Python's lock is free meanwhile.
 #[inline]
-pub(crate) fn launch(
-    py: Python<'_>,
+pub(crate) fn launch<'a, 'py: 'a>(
+    py: Python<'py>,
     kernel: &Kernel,
     grid: target::Grid,
     slots: &[u64],
+    site: Site,
+    values: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>,
+) -> PyResult<()> {
+    let extents = if kernel.asks_extents(slots) { quick_extents(values)? } else { Vec::new() };
+    submit(py, kernel, grid, (slots, &extents), site)
+}
+
+/// Launches with these slots, and with how far the memory of arguments goes.
+#[inline]
+fn submit(
+    py: Python<'_>,
+    kernel: &Kernel,
+    grid: target::Grid,
+    (slots, extents): (&[u64], &[Extent]),
     site: Site,
 ) -> PyResult<()> {
     if hooks::any_load() {
@@ -27,6 +41,7 @@ pub(crate) fn launch(
         scratch: scratch.as_ref().map_or(0, |(address, _)| *address),
         observed: site.observed,
         interrupt: Some(interrupt::is_pending),
+        extents,
         ..Launch::new(grid, slots)
     };
     // SAFETY: the slots were made for this kernel's parameters. The caller of a kernel vouches for the memory behind
@@ -56,7 +71,7 @@ pub(crate) fn checked<'a, 'py: 'a>(
 ) -> PyResult<()> {
     let mut extents = extents(values)?;
     extents.extend(addressed(py)?);
-    let result = target::with_extents(extents, || launch(py, kernel, grid, slots, Site::default()));
+    let result = target::with_extents(extents, || submit(py, kernel, grid, (slots, &[]), Site::default()));
     result.map_err(|error| if kernel.interpreted() { interpreter_error(py, error) } else { error })
 }
 

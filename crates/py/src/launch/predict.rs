@@ -10,7 +10,7 @@ use crate::kernel::used::check_used;
 use crate::kernel::variant::Variant;
 use crate::kernel::{hooks, submit};
 use pyo3::ffi;
-use pyo3::prelude::{Bound, PyAny, PyResult, Python};
+use pyo3::prelude::{Borrowed, Bound, PyAny, PyResult, Python};
 use pyo3::types::{PyListMethods, PyString, PyStringMethods};
 use runtime::launch::Slots;
 use std::sync::Arc;
@@ -79,6 +79,8 @@ pub(crate) unsafe fn launch<'py>(
         check_used(py, &variant.used)?;
     }
     let site = prediction.active.place.site(py, None)?;
-    submit::launch(py, &variant.kernel, grid, &slots, site)?;
+    // SAFETY: as promised.
+    let values = values.iter().map(|&value| unsafe { Borrowed::from_ptr(py, value) });
+    submit::launch(py, &variant.kernel, grid, &slots, site, values)?;
     Ok(Some(variant.compiled.bind(py).clone().into_any()))
 }

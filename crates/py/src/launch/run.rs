@@ -69,13 +69,13 @@ pub(crate) fn run<'py>(
     if let Some(hooked) = &hooked {
         hooked.enter(py)?;
     }
+    let values = (0..me.params.len()).map(|index| bound.value(py, index));
     if runs_body {
         interpreted::launch(function, &active, &bound, &prepared, grid)?;
     } else if active.context.checks_memory {
-        let values = (0..me.params.len()).map(|index| bound.value(py, index));
         submit::checked(py, &variant.kernel, grid, &prepared.call.slots, values)?;
     } else {
-        submit::launch(py, &variant.kernel, grid, &prepared.call.slots, site)?;
+        submit::launch(py, &variant.kernel, grid, &prepared.call.slots, site, values)?;
     }
     if let Some(hooked) = &hooked {
         hooked.exit(py)?;

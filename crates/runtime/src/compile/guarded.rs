@@ -9,7 +9,7 @@ use crate::knobs::Settings;
 use crate::options::IR_OVERRIDE;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, OnceLock};
-use target::{CompileOptions, GivenStage, Grid, Guards, Launch, OVERLAPPING, OptionValue};
+use target::{CompileOptions, Extent, GivenStage, Grid, Guards, Launch, OVERLAPPING, OptionValue};
 
 /// What a launch must be for a kernel.
 pub(super) struct Guarded {
@@ -25,6 +25,7 @@ pub(super) struct Guarded {
 struct Last {
     grid: Grid,
     words: SmallVec<[u64; 16]>,
+    extents: SmallVec<[Extent; 8]>,
     holds: bool,
 }
 
@@ -36,6 +37,12 @@ impl Guarded {
         let is_empty = guards.is_empty();
         (!is_empty)
             .then(|| Box::new(Guarded { guards, args, last: Mutex::default(), plain: OnceLock::new() }))
+    }
+
+    /// Whether a launch with these slots must say how far the memory of its arguments goes.
+    #[inline]
+    pub(super) fn asks_extents(&self, args: &[u64]) -> bool {
+        self.guards.ask_extents(args)
     }
 
     /// The kernel that a launch takes.
@@ -56,12 +63,14 @@ impl Guarded {
         if let Some(Some(last)) = last.as_deref()
             && last.grid == launch.grid
             && last.words.iter().copied().eq(read())
+            && last.extents[..] == *launch.extents
         {
             return last.holds;
         }
-        let holds = self.guards.hold(launch.grid, launch.args);
+        let holds = self.guards.hold(launch.grid, launch.args, launch.extents);
         if let Some(last) = &mut last {
-            **last = Some(Last { grid: launch.grid, words: read().collect(), holds });
+            let (words, extents) = (read().collect(), launch.extents.into());
+            **last = Some(Last { grid: launch.grid, words, extents, holds });
         }
         holds
     }

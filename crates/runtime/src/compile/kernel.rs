@@ -105,6 +105,13 @@ impl Kernel {
         slot.get_or_init(load).as_ref().map_err(Clone::clone)
     }
 
+    /// Whether a launch with these slots must say how far the memory of its arguments goes ([`Launch::extents`]):
+    /// without, those count as one piece of memory.
+    #[inline]
+    pub fn asks_extents(&self, slots: &[u64]) -> bool {
+        self.guarded.as_ref().is_some_and(|guarded| guarded.asks_extents(slots))
+    }
+
     /// The kernel that a launch takes: this one, or where a launch is not as this one needs it, the same without what
     /// it was compiled for, which is compiled when it is first needed.
     ///

@@ -1,6 +1,6 @@
 //! Running what was compiled: devices, loaded kernels, launches.
 
-use crate::{Artifact, TargetError, host};
+use crate::{Artifact, Extent, TargetError, host};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -34,6 +34,8 @@ pub struct Launch<'a> {
     /// Whether the launch is to be given up. A device whose launches are finished when the call returns asks it on the
     /// launching thread, between programs, every [`INTERRUPT_INTERVAL`] or so; `true` ends the launch with an error.
     pub interrupt: Option<fn() -> bool>,
+    /// How far the memory of arguments goes, where [`crate::Guards::ask_extents`] asks for it.
+    pub extents: &'a [Extent],
 }
 
 /// How long a launch runs before it asks again whether it is to be given up.
@@ -42,7 +44,7 @@ pub const INTERRUPT_INTERVAL: std::time::Duration = std::time::Duration::from_mi
 impl<'a> Launch<'a> {
     /// A launch on the default stream without scratch memory.
     pub fn new(grid: Grid, args: &'a [u64]) -> Launch<'a> {
-        Launch { grid, args, stream: 0, scratch: 0, observed: false, interrupt: None }
+        Launch { grid, args, stream: 0, scratch: 0, observed: false, interrupt: None, extents: &[] }
     }
 }
 

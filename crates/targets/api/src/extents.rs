@@ -60,7 +60,7 @@ pub fn pieces(pointers: impl IntoIterator<Item = u64>) -> Vec<Extent> {
 }
 
 /// Pieces that overlap as one, in order.
-fn merged(mut extents: Vec<Extent>) -> Vec<Extent> {
+pub(crate) fn merged(mut extents: Vec<Extent>) -> Vec<Extent> {
     extents.sort_by_key(|extent| (extent.base, std::cmp::Reverse(extent.len)));
     let mut merged: Vec<Extent> = Vec::new();
     for extent in extents {

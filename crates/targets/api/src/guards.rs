@@ -9,6 +9,7 @@
 //! overflow its bits, and what is divided by what may be zero, has no bounds, and no condition on it holds.
 
 use crate::Grid;
+use crate::extents::{Extent, merged};
 use std::fmt;
 use std::str::FromStr;
 
@@ -94,6 +95,20 @@ pub enum Condition {
     },
     /// Two pieces of memory have nothing in common.
     Apart([Piece; 2]),
+    /// What a program accesses by one argument is not what it accesses by another.
+    Clear(Clear),
+}
+
+/// Two arguments by which a program accesses memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Clear {
+    /// Their numbers.
+    pub bases: [usize; 2],
+    /// Whether they may be one address.
+    pub same: bool,
+    /// The bytes between them that are enough. Without, and where they are closer, they must be addresses of memory
+    /// that does not belong together, as far as the launch knows.
+    pub bytes: Option<u64>,
 }
 
 /// The conditions of a kernel.
@@ -114,14 +129,22 @@ impl Guards {
         self.conditions.is_empty()
     }
 
-    /// Whether a launch is as it must be.
-    pub fn hold(&self, grid: Grid, args: &[u64]) -> bool {
+    /// Whether they depend on how far the memory of these arguments goes.
+    pub fn ask_extents(&self, args: &[u64]) -> bool {
+        self.conditions.iter().any(|condition| match condition {
+            Condition::Clear(clear) => !clear.by_distance(args),
+            _ => false,
+        })
+    }
+
+    /// Whether a launch is as it must be, where the memory of its arguments goes so far.
+    pub fn hold(&self, grid: Grid, args: &[u64], extents: &[Extent]) -> bool {
         let mut known: Vec<Option<Bounds>> = Vec::with_capacity(self.numbers.len());
         for number in &self.numbers {
             let bounds = number.bounds(grid, args, &known);
             known.push(bounds);
         }
-        self.conditions.iter().all(|condition| condition.holds(args, &known))
+        self.conditions.iter().all(|condition| condition.holds(args, &known, extents))
     }
 
     /// The arguments that it looks at, each once and in order.
@@ -132,6 +155,7 @@ impl Guards {
         });
         let pieces = self.conditions.iter().flat_map(|condition| match condition {
             Condition::Apart(pieces) => pieces.iter().map(|piece| piece.base).collect(),
+            Condition::Clear(clear) => clear.bases.to_vec(),
             Condition::Within { .. } => Vec::new(),
         });
         let mut all: Vec<usize> = numbers.chain(pieces).collect();
@@ -197,7 +221,7 @@ fn combine(by: Arith, one: Bounds, two: Bounds) -> Option<Bounds> {
 }
 
 impl Condition {
-    fn holds(&self, args: &[u64], known: &[Option<Bounds>]) -> bool {
+    fn holds(&self, args: &[u64], known: &[Option<Bounds>], extents: &[Extent]) -> bool {
         let of = |at: usize| known.get(at).copied().flatten();
         match *self {
             Condition::Within { number, low, high } => {
@@ -213,7 +237,36 @@ impl Condition {
                 let [Some(one), Some(two)] = ends else { return false };
                 one.1 <= two.0 || two.1 <= one.0
             }
+            Condition::Clear(clear) => clear.by_distance(args) || clear.by_extents(args, extents),
         }
+    }
+}
+
+impl Clear {
+    /// Whether the addresses alone are enough.
+    fn by_distance(&self, args: &[u64]) -> bool {
+        let [Some(&one), Some(&two)] = self.bases.map(|base| args.get(base)) else { return false };
+        let is_far = self.bytes.is_some_and(|bytes| one.abs_diff(two) >= bytes);
+        is_far || (self.same && one == two)
+    }
+
+    /// Whether they are addresses of memory that does not belong together.
+    fn by_extents(&self, args: &[u64], extents: &[Extent]) -> bool {
+        let pieces = merged(extents.to_vec());
+        let piece = |base: usize| {
+            let address = *args.get(base)?;
+            pieces.iter().position(|piece| piece.holds(address))
+        };
+        let [Some(one), Some(two)] = self.bases.map(piece) else { return false };
+        one != two
+    }
+}
+
+impl fmt::Display for Clear {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [one, two] = self.bases;
+        write!(f, "%{one} clear %{two}{}", if self.same { " same" } else { "" })?;
+        self.bytes.map_or(Ok(()), |bytes| write!(f, " by {bytes}"))
     }
 }
 
@@ -249,6 +302,7 @@ impl fmt::Display for Condition {
             Condition::Apart([one, two]) => {
                 write!(f, "%{} {} apart %{} {}", one.base, one.bytes, two.base, two.bytes)
             }
+            Condition::Clear(clear) => clear.fmt(f),
         }
     }
 }
@@ -259,7 +313,10 @@ impl FromStr for Guards {
     fn from_str(text: &str) -> Result<Guards, String> {
         let (numbers, conditions) = text.split_once(" | ").ok_or_else(|| wrong(text))?;
         let guards = Guards {
-            numbers: numbers.split("; ").map(str::parse).collect::<Result<_, _>>()?,
+            numbers: match numbers {
+                "" => Vec::new(),
+                numbers => numbers.split("; ").map(str::parse).collect::<Result<_, _>>()?,
+            },
             conditions: conditions.split("; ").map(str::parse).collect::<Result<_, _>>()?,
         };
         let fits = |(at, number): (usize, &Number)| match number {
@@ -270,6 +327,7 @@ impl FromStr for Guards {
         let stands = |condition: &Condition| match condition {
             Condition::Within { number, .. } => *number < guards.numbers.len(),
             Condition::Apart(pieces) => pieces.iter().all(|piece| piece.bytes < guards.numbers.len()),
+            Condition::Clear(_) => true,
         };
         let is_whole = guards.numbers.iter().enumerate().all(fits) && guards.conditions.iter().all(stands);
         if is_whole { Ok(guards) } else { Err(wrong(text)) }
@@ -331,6 +389,19 @@ impl FromStr for Condition {
                     |base: &str, bytes| Some(Piece { base: at(base.strip_prefix('%')?)?, bytes: at(bytes)? });
                 piece(one, first).zip(piece(two, second)).map(|(one, two)| Condition::Apart([one, two]))
             }
+            [one, "clear", two, ref rest @ ..] => {
+                let base = |word: &str| at(word.strip_prefix('%')?);
+                let rest = match rest {
+                    [] => Some((false, None)),
+                    ["same"] => Some((true, None)),
+                    ["by", bytes] => bytes.parse().ok().map(|bytes| (false, Some(bytes))),
+                    ["same", "by", bytes] => bytes.parse().ok().map(|bytes| (true, Some(bytes))),
+                    _ => None,
+                };
+                base(one).zip(base(two)).zip(rest).map(|((one, two), (same, bytes))| {
+                    Condition::Clear(Clear { bases: [one, two], same, bytes })
+                })
+            }
             _ => None,
         };
         condition.ok_or_else(|| wrong(text))
@@ -340,6 +411,7 @@ impl FromStr for Condition {
 #[cfg(test)]
 mod tests {
     use super::Guards;
+    use crate::Extent;
 
     fn guards(text: &str) -> Guards {
         let guards: Guards = text.parse().expect("guards");
@@ -353,11 +425,11 @@ mod tests {
         let text = "%0:i32; %1:i32; 8; program 0; mul32 1 2; div32 3 4; mul32 5 2; sub32 0 6; min32 7 2; rem32 3 4; \
                     div32 9 8 | 10 in 0..1000";
         let column = guards(text);
-        assert!(column.hold([12 * 20, 1, 1], &[12, 20]));
-        assert!(column.hold([1, 1, 1], &[1, 1]));
+        assert!(column.hold([12 * 20, 1, 1], &[12, 20], &[]));
+        assert!(column.hold([1, 1, 1], &[1, 1], &[]));
         // More programs than tiles may divide by zero, as may no columns at all.
-        assert!(!column.hold([20 * 20, 1, 1], &[12, 20]));
-        assert!(!column.hold([240, 1, 1], &[12, 0]));
+        assert!(!column.hold([20 * 20, 1, 1], &[12, 20], &[]));
+        assert!(!column.hold([240, 1, 1], &[12, 0], &[]));
         assert_eq!(column.args(), [0, 1]);
     }
 
@@ -365,29 +437,49 @@ mod tests {
     fn what_may_overflow_has_no_bounds() {
         let text = "%0:i32; %1:i32; mul32 0 1; mul64 0 1 | ";
         let both = |number: usize| guards(&format!("{text}{number} in -9000000000..9000000000"));
-        assert!(both(2).hold([1, 1, 1], &[46_340, 46_340]));
-        assert!(!both(2).hold([1, 1, 1], &[46_341, 46_341]));
-        assert!(both(3).hold([1, 1, 1], &[46_341, 46_341]));
+        assert!(both(2).hold([1, 1, 1], &[46_340, 46_340], &[]));
+        assert!(!both(2).hold([1, 1, 1], &[46_341, 46_341], &[]));
+        assert!(both(3).hold([1, 1, 1], &[46_341, 46_341], &[]));
         // Of 32-bit numbers only the first bytes of their slots count.
-        assert!(guards("%0:i32 | 0 in -1..-1").hold([1, 1, 1], &[0xffff_ffff]));
-        assert!(!guards("%3:i32 | 0 in 0..9").hold([1, 1, 1], &[1]));
+        assert!(guards("%0:i32 | 0 in -1..-1").hold([1, 1, 1], &[0xffff_ffff], &[]));
+        assert!(!guards("%3:i32 | 0 in 0..9").hold([1, 1, 1], &[1], &[]));
     }
 
     #[test]
     fn counters_lie_between_their_ends() {
         let text = "0; %0:i32; counter 0 1; 64; mul32 2 3 | 4 in 0..192";
-        assert!(guards(text).hold([1, 1, 1], &[4]));
-        assert!(!guards(text).hold([1, 1, 1], &[5]));
-        assert!(guards(text).hold([1, 1, 1], &[0]));
+        assert!(guards(text).hold([1, 1, 1], &[4], &[]));
+        assert!(!guards(text).hold([1, 1, 1], &[5], &[]));
+        assert!(guards(text).hold([1, 1, 1], &[0], &[]));
     }
 
     #[test]
     fn pieces_are_apart() {
         let text = "%1:i64; %3:i64 | %0 0 apart %2 1";
-        let apart = |args: [u64; 4]| guards(text).hold([1, 1, 1], &args);
+        let apart = |args: [u64; 4]| guards(text).hold([1, 1, 1], &args, &[]);
         assert!(apart([100, 50, 150, 10]) && apart([150, 10, 100, 50]) && apart([100, 0, 100, 50]));
         assert!(!apart([100, 51, 150, 10]) && !apart([100, 50, 100, 50]) && !apart([u64::MAX, 2, 0, 1]));
         assert_eq!(guards(text).args(), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn memory_is_clear_of_other_memory() {
+        let hold = |text: &str, args: [u64; 2], extents: &[(u64, u64)]| {
+            let extents: Vec<Extent> =
+                extents.iter().map(|&(base, len)| Extent { base, len, writable: true }).collect();
+            guards(text).hold([1, 1, 1], &args, &extents)
+        };
+        let by = |args| hold(" | %0 clear %1 same by 256", args, &[]);
+        assert!(by([0, 256]) && by([256, 0]) && by([64, 64]) && !by([0, 255]) && !by([4, 0]));
+        assert!(!hold(" | %0 clear %1 by 256", [64, 64], &[]) && hold(" | %0 clear %1 same", [64, 64], &[]));
+        let far = |args, extents: &[(u64, u64)]| hold(" | %0 clear %1", args, extents);
+        assert!(far([100, 200], &[(100, 100), (200, 4)]) && !far([100, 200], &[(100, 101), (200, 4)]));
+        assert!(!far([100, 200], &[(100, 100)]) && !far([100, 150], &[(100, 100)]) && !far([100, 200], &[]));
+        // Three views, the first and the last of which have nothing in common but by the second one.
+        assert!(!far([100, 190], &[(100, 50), (140, 60), (190, 50)]));
+        assert!(guards(" | %0 clear %1 by 4").ask_extents(&[0, 3]));
+        assert!(!guards(" | %0 clear %1 by 4").ask_extents(&[0, 4]));
+        assert_eq!(guards("%0:i32 | 0 in 0..1; %1 clear %2 same").args(), [0, 1, 2]);
     }
 
     #[test]
@@ -403,6 +495,11 @@ mod tests {
             "1 | %0 0 apart %1 1",
             "pow32 0 0 | 0 in 0..1",
             "1 | ",
+            " | ",
+            " | %0 clear",
+            " | %0 clear 1",
+            " | %0 clear %1 by",
+            " | %0 clear %1 by 4 same",
         ];
         for text in texts {
             assert!(text.parse::<Guards>().is_err(), "{text}");

@@ -22,7 +22,7 @@ pub use artifact::{Artifact, GivenStage, KernelParam, ParamKind, Stage, StageObs
 pub use device::{Device, DeviceProperties, Grid, INTERRUPT_INTERVAL, Launch, LoadedKernel};
 pub use error::TargetError;
 pub use extents::{Extent, extents, pieces, with_extents};
-pub use guards::{Arith, Condition, Guards, Number, Piece};
+pub use guards::{Arith, Clear, Condition, Guards, Number, Piece};
 pub use host_code::HostCode;
 pub use launch::{DeviceFacts, HostFacts, LaunchFacts, MapElement, MapRecipe, ScratchFacts};
 pub use options::{CompileOptions, OVERLAPPING, OptionRow, OptionValue};

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Instant;
 use target::survey::{Peaks, Survey};
 use target::{
-    Artifact, CompileOptions, Device, GivenStage, Guards, HostFacts, LaunchFacts, OptionRow, OptionValue,
-    Stage, StageObserver, Target, TargetError, TargetFacts, Tool,
+    Artifact, CompileOptions, Device, GivenStage, HostFacts, LaunchFacts, OptionRow, OptionValue, Stage,
+    StageObserver, Target, TargetError, TargetFacts, Tool,
 };
 
 /// What LLVM does before it makes code: functions of the vector maths are inlined, the little that the lowering leaves
@@ -206,7 +206,7 @@ fn compile(
     let object = object(&text, given.as_ref(), (llvm, &machine.spec(llvm), &how), &mut stages)?;
     stages.add(OBJECT_STAGE, object, false);
     let features = machine.features.clone();
-    let guards = if options.guarded { lower::guards(&lowered.source) } else { Guards::default() };
+    let guards = lower::guards(&lowered.source);
     let launch = LaunchFacts::Host(HostFacts { features, kept_bytes: lowered.kept, guards });
     let (name, params, shared) = (lowered.name, lowered.params, lowered.scratch);
     Ok(Artifact { name, stages: stages.all, params, shared, launch, metadata: BTreeMap::new() })

@@ -7,15 +7,16 @@ mod engine;
 use engine::Compiled;
 use ttir::testing::{Differential, Engine};
 
-const PROCESSORS: [&str; 2] = ["native", "x86-64"];
+/// Processors, and whether buffers may overlap.
+const WAYS: [(&str, bool); 3] = [("native", false), ("x86-64", false), ("native", true)];
 
 #[test]
 fn random_programs_agree_with_the_interpreter() {
     let check = Differential {
         programs: 60,
-        ways: &|_, _| PROCESSORS.to_vec(),
-        run: &|arch, program| {
-            let mut engine = Compiled { arch };
+        ways: &|_, _| WAYS.to_vec(),
+        run: &|(arch, overlapping), program| {
+            let mut engine = Compiled { arch, overlapping };
             engine.run(&program.module, program.kernel, program.grid, &program.args).map(Some)
         },
         tolerance: |tolerance| tolerance,

@@ -3,15 +3,20 @@
 //! Addresses are told apart by the kernel parameter they start from. Two parameters are taken to be two tensors, or the
 //! same one accessed at the same places; anything that cannot be traced to a parameter may be anywhere. A launch looks
 //! whether that is so where it matters ([`guards`]), and takes a kernel to which every parameter may be anywhere where
-//! it is not ([`let_overlap`]).
+//! it is not ([`let_overlap`]). So does whoever launches without looking.
 
+use super::types;
 use ir::{Attr, DeclaredKey, Def, Module, Op, OpRow, Traits, Value};
-use std::collections::BTreeSet;
-use target::{Condition, Guards, Number, Piece};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
+use target::{Clear, Condition, Guards};
+use ttir::interval::Interval;
 use ttir::ops::access::AccessOp;
 use ttir::ops::control::ForOp;
-use ttir::ops::forms::UnaryOp;
-use ttir::ops::{arith_cast, control, func, memory, program};
+use ttir::ops::forms::{BinaryOp, UnaryOp};
+use ttir::ops::shape::MakeRangeOp;
+use ttir::ops::{arith_cast, arith_int, control, func, memory, program};
+use ttir::types::{elem, elem_bytes, pointee};
 
 /// The parameter that an address starts from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -181,29 +186,100 @@ pub(crate) fn let_overlap(module: &mut Module, kernel: Op) {
     module.set_extra(kernel, OVERLAPS.key(), Some(Attr::Unit));
 }
 
-/// What launches must look at: of two parameters of which one is written, and which are accessed in different places,
-/// the memory must not be the same. Memory that begins elsewhere in the same tensor is not found.
+/// What launches must look at: two parameters of which one is written must not be the same memory, unless accesses that
+/// are computed alike are of the same elements, each loaded before it is stored to.
 pub(crate) fn guards(module: &Module) -> Guards {
-    let accesses: Vec<Access> = module
+    let accesses: Vec<(Op, Access)> = module
         .walk(module.top())
         .into_iter()
         .filter(|&op| AccessOp::of(module, op).is_some())
-        .flat_map(|op| of(module, op))
+        .flat_map(|op| of(module, op).into_iter().map(move |access| (op, access)))
         .collect();
-    let mut pairs = BTreeSet::new();
+    let mut found: BTreeMap<[u32; 2], Clear> = BTreeMap::new();
     for (number, one) in accesses.iter().enumerate() {
         for other in &accesses[number + 1..] {
-            let (Base::Param(first), Base::Param(second)) = (one.base, other.base) else { continue };
-            if first != second && (one.is_write || other.is_write) && !at_same_places(module, one, other) {
-                pairs.insert((first.min(second), first.max(second)));
+            let (Base::Param(first), Base::Param(second)) = (one.1.base, other.1.base) else { continue };
+            if first == second || !(one.1.is_write || other.1.is_write) {
+                continue;
             }
+            let bases = [first.min(second), first.max(second)];
+            let clear = needed(module, one, other, bases.map(|base| base as usize));
+            found.entry(bases).and_modify(|all| *all = both(*all, clear)).or_insert(clear);
         }
     }
-    let piece = |base: u32| Piece { base: base as usize, bytes: 0 };
-    let apart = |(first, second)| Condition::Apart([piece(first), piece(second)]);
-    let conditions: Vec<Condition> = pairs.into_iter().map(apart).collect();
-    let numbers = if conditions.is_empty() { Vec::new() } else { vec![Number::Constant(1)] };
-    Guards { numbers, conditions }
+    Guards { numbers: Vec::new(), conditions: found.into_values().map(Condition::Clear).collect() }
+}
+
+/// What a launch must be for two accesses by two parameters to need no order.
+fn needed(module: &Module, one: &(Op, Access), other: &(Op, Access), bases: [usize; 2]) -> Clear {
+    let in_one_block = module.block_of(one.0) == module.block_of(other.0);
+    if !in_one_block || !at_same_places(module, &one.1, &other.1) {
+        return Clear { bases, same: false, bytes: None };
+    }
+    let bytes = one.1.pointer.and_then(|pointer| extent(module, pointer));
+    let same = !one.1.is_write && follows_from(module, other.0, one.0);
+    Clear { bases, same, bytes }
+}
+
+/// What two conditions ask for.
+fn both(one: Clear, other: Clear) -> Clear {
+    let bytes = one.bytes.zip(other.bytes).map(|(one, other)| one.max(other));
+    Clear { same: one.same && other.same, bytes, ..one }
+}
+
+/// Whether an operation has what another one makes among the values that its operands are made of.
+fn follows_from(module: &Module, op: Op, source: Op) -> bool {
+    let mut seen = FxHashSet::default();
+    let mut open = vec![op];
+    while let Some(op) = open.pop() {
+        if op == source {
+            return true;
+        }
+        if seen.insert(op) {
+            open.extend(module.operands(op).iter().filter_map(|&operand| module.def_op(operand)));
+        }
+    }
+    false
+}
+
+/// The bytes from the first to the end of the last element of a block of addresses, as far as constants tell.
+fn extent(module: &Module, pointer: Value) -> Option<u64> {
+    let bytes = elem_bytes(pointee(elem(module.ty(pointer)))?);
+    let elements = span(module, pointer, DEPTH)?.checked_add(1)?;
+    u64::try_from(elements.checked_mul(i64::try_from(bytes).ok()?)?).ok()
+}
+
+/// How far the elements of a block of integers, or of addresses in elements, are from each other at most.
+fn span(module: &Module, value: Value, depth: u32) -> Option<i64> {
+    if types::shape(module.ty(value)).is_empty() {
+        return Some(0);
+    }
+    let depth = depth.checked_sub(1)?;
+    let op = module.def_op(value)?;
+    if let Some(range) = MakeRangeOp::of(module, op) {
+        return Some(i64::from(range.end()) - 1 - i64::from(range.start()));
+    }
+    let row = module.row(op);
+    let is = |rows: &[&OpRow]| rows.iter().any(|own| row.is(own));
+    if row.traits.has(Traits::MOVES) || is(&[&arith_cast::EXTSI, &arith_cast::EXTUI]) {
+        return span(module, UnaryOp::new(module, op).src(), depth);
+    }
+    if is(&[&arith_int::ADDI, &arith_int::SUBI, &memory::ADDPTR]) {
+        let parts = module.operands(op).iter().map(|&part| span(module, part, depth));
+        return parts.sum::<Option<i64>>();
+    }
+    if is(&[&arith_int::MULI]) {
+        let of = BinaryOp::new(module, op);
+        let by = |value| arith_int::int_value(module, value)?.checked_abs();
+        match (span(module, of.lhs(), depth)?, span(module, of.rhs(), depth)?) {
+            (0, 0) => return Some(0),
+            (left, 0) => return left.checked_mul(by(of.rhs())?),
+            (0, right) => return right.checked_mul(by(of.lhs())?),
+            _ => {}
+        }
+    }
+    let bounds = Interval::of(module, value)?;
+    bounds.high.checked_sub(bounds.low)
 }
 
 /// Whether two accesses would be of the same elements if their parameters were the same memory.

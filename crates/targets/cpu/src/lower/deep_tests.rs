@@ -38,7 +38,9 @@ fn lowers(text: &str) {
     let work = || {
         let parsed = ir::text::parse(text, ttir::registry(), ir::text::ParseOptions::default());
         let module = parsed.expect("the kernel is right");
-        let lowered = lower(module, Machine::host(), &CompileOptions::default()).expect("it is lowered");
+        let lowered =
+            lower(module, Machine::host(), &CompileOptions { guarded: true, ..CompileOptions::default() })
+                .expect("it is lowered");
         assert!(!lowered.module.to_string().is_empty());
     };
     std::thread::scope(|scope| {

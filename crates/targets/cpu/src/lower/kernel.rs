@@ -44,7 +44,7 @@ pub(crate) fn lower(
     options: &CompileOptions,
 ) -> std::result::Result<Lowered, TargetError> {
     let kernel = func::kernel_of(&module).map_err(|error| LowerError::new(error).into_target(&module))?.op;
-    if options.extra.contains_key(OVERLAPPING) {
+    if !options.guarded || options.extra.contains_key(OVERLAPPING) {
         super::accesses::let_overlap(&mut module, kernel);
     }
     (FLATTEN_DESCRIPTORS.run)(&mut module).map_err(|error| LowerError::from(error).into_target(&module))?;

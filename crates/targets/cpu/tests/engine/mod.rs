@@ -10,6 +10,8 @@ const GUARD: usize = 256;
 pub(crate) struct Compiled {
     /// The processor.
     pub(crate) arch: &'static str,
+    /// Whether it must be right for buffers that overlap as well.
+    pub(crate) overlapping: bool,
 }
 
 impl Engine for Compiled {
@@ -29,7 +31,11 @@ impl Engine for Compiled {
         ir::pass::run(&mut module, ttir::passes::pipeline(), ir::pass::Verify::Each, &mut ())
             .map_err(|errors| format!("{errors:?}"))?;
         // The interpreter rounds every product.
-        let mut options = CompileOptions { enable_fp_fusion: false, ..CompileOptions::default() };
+        let mut options = CompileOptions {
+            enable_fp_fusion: false,
+            guarded: !self.overlapping,
+            ..CompileOptions::default()
+        };
         options.extra.insert("arch".into(), OptionValue::Str(self.arch.into()));
         let artifact = cpu::target().compile(module, &options, &mut ()).map_err(|error| error.to_string())?;
         let device = &cpu::target().devices()[0];

@@ -16,7 +16,8 @@ pub(crate) fn parse(text: &str) -> ir::Module {
 
 /// Compiles for a processor by name.
 pub(crate) fn compile(text: &str, arch: &str) -> Result<target::Artifact, target::TargetError> {
-    let mut options = CompileOptions::default();
+    // The tests pass vectors of their own.
+    let mut options = CompileOptions { guarded: true, ..CompileOptions::default() };
     options.extra.insert("arch".into(), OptionValue::Str(arch.into()));
     cpu::target().compile(parse(text), &options, &mut ())
 }

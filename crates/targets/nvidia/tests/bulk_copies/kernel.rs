@@ -163,7 +163,7 @@ impl Kernel {
 
     /// Whether a launch takes the version with bulk copies.
     pub(crate) fn takes_bulk(&self, launch: Launched<'_>) -> bool {
-        self.bulk.guards.hold(launch.0, &launch.1.place(&mut Memory::new()).1)
+        self.bulk.guards.hold(launch.0, &launch.1.place(&mut Memory::new()).1, &[])
     }
 
     /// The conditions that a launch does not meet, by their numbers.
@@ -172,7 +172,7 @@ impl Kernel {
         let guards = &self.bulk.guards;
         let alone =
             |at: &usize| Guards { conditions: vec![guards.conditions[*at].clone()], ..guards.clone() };
-        (0..guards.conditions.len()).filter(|at| !alone(at).hold(launch.0, &slots)).collect()
+        (0..guards.conditions.len()).filter(|at| !alone(at).hold(launch.0, &slots, &[])).collect()
     }
 
     /// Runs the version that a launch takes under a few schedules; all leave what the interpreter says.

@@ -132,6 +132,8 @@ struct Planner<'p, 'a> {
     block: Block,
     plan: Plan,
     accesses: Vec<Accesses>,
+    /// What the store or effect that is being planned accesses.
+    current: Vec<Access>,
     /// Scalars, and blocks in memory: the first step that may use them.
     ready: FxHashMap<Value, usize>,
     /// The groups of lazy values.
@@ -180,6 +182,7 @@ impl<'p, 'a> Planner<'p, 'a> {
             block,
             plan: Plan::default(),
             accesses: Vec::new(),
+            current: Vec::new(),
             ready: FxHashMap::default(),
             home: FxHashMap::default(),
             floors: FxHashMap::default(),
@@ -427,7 +430,9 @@ impl Planner<'_, '_> {
         }
         self.settle(&access, &visit.fresh);
         let floor = self.floor(&access);
+        self.current = access;
         let group = self.root_of(&operands, &shape, None, floor, Some(operands[0]));
+        let access = std::mem::take(&mut self.current);
         self.accesses[group].extend(&access);
         self.push_root(group, Root::Store(op));
     }
@@ -439,7 +444,9 @@ impl Planner<'_, '_> {
         let floor = self.floor(&access);
         let operands = module.operands(op).to_vec();
         let shape = types::shape(module.ty(operands[0])).to_vec();
+        self.current = access;
         let group = self.root(&operands, &shape, None, floor);
+        let access = std::mem::take(&mut self.current);
         self.accesses[group].extend(&access);
         self.push_root(group, Root::Effect(op));
         for &result in module.results(op) {

@@ -4,7 +4,8 @@
 //! Input:  `group { x = load; max }  group { x from scratch; exp }`
 //! Output: `group { x = load; max }  group { x = load; exp }`
 //!
-//! Legal where nothing was written in between, and for addresses that follow from ranges and scalars alone.
+//! Legal where nothing was written in between or is written beside, but where it was loaded, and for addresses that
+//! follow from ranges and scalars alone.
 
 use super::Planner;
 use crate::lower::accesses as access;
@@ -27,6 +28,13 @@ impl Planner<'_, '_> {
         let homes = ops.iter().filter_map(|&op| self.home.get(&module.result(op, 0)).copied());
         let first = homes.min().unwrap_or(group);
         if self.accesses[first..=group].iter().any(access::Accesses::writes) {
+            return false;
+        }
+        let is_written = |load: &access::Access| {
+            let writes = self.current.iter().filter(|access| access.is_write && access.may_touch(load));
+            writes.into_iter().any(|access| !access.is_same(module, load))
+        };
+        if ops.iter().any(|&op| access::of(module, op).iter().any(is_written)) {
             return false;
         }
         for op in ops {
