@@ -1,10 +1,10 @@
-//! The part of the language that is written in the language: its text is embedded, parsed once for the process.
+//! The part of the language that is written in the language: its text is embedded, and each function parsed when it is
+//! first used. Every function of a file begins at the start of a line, with `@jit` above it.
 //!
 //! A library function sees the other functions of the library, and `tl` and `jit`; nothing else.
 
 use crate::parse::{self, ParsedFunction};
 use crate::value::{Function, FunctionRef, PyValue};
-use ruff_python_ast::Stmt;
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
@@ -47,54 +47,67 @@ pub(crate) const METHODS: [&str; 18] = [
     "unsqueeze",
 ];
 
-struct Library {
-    functions: FxHashMap<String, Arc<ParsedFunction>>,
+/// A function, and what it parses to once it was asked for.
+struct Entry {
+    function: FunctionRef,
+    parsed: OnceLock<Arc<ParsedFunction>>,
 }
 
-fn library() -> &'static Library {
-    static LIBRARY: OnceLock<Library> = OnceLock::new();
+impl Entry {
+    /// # Panics
+    /// When the embedded library does not parse; a test parses it.
+    fn parsed(&self) -> &Arc<ParsedFunction> {
+        self.parsed.get_or_init(|| {
+            let parsed = parse::parse(&self.function);
+            Arc::new(parsed.unwrap_or_else(|error| panic!("the library does not parse: {error}")))
+        })
+    }
+}
+
+fn library() -> &'static FxHashMap<&'static str, Entry> {
+    static LIBRARY: OnceLock<FxHashMap<&str, Entry>> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let mut functions = FxHashMap::default();
         for (name, source) in FILES {
             load(name, source, &mut functions);
         }
-        Library { functions }
+        functions
     })
 }
 
-/// # Panics
-/// When the embedded library does not parse; a test parses it.
-fn load(name: &str, source: &str, functions: &mut FxHashMap<String, Arc<ParsedFunction>>) {
-    let path = format!("{FOLDER}{name}");
-    let file =
-        parse::file(&path, source).unwrap_or_else(|error| panic!("the library does not parse: {error}"));
-    for stmt in &file.body {
-        let Stmt::FunctionDef(definition) = stmt else { continue };
-        let (text, first_line) = file.definition_source(definition);
+/// Adds the functions of a file.
+fn load(file: &str, source: &'static str, functions: &mut FxHashMap<&'static str, Entry>) {
+    let starts: Vec<usize> = source.match_indices("\n@jit\ndef ").map(|(at, _)| at + 1).collect();
+    let (mut line, mut counted) = (1, 0);
+    for (number, &start) in starts.iter().enumerate() {
+        let end = starts.get(number + 1).map_or(source.len(), |&next| next);
+        let text = source[start..end].trim_end();
+        let (name, _) = text["@jit\ndef ".len()..].split_once('(').expect("a function has parameters");
+        line += source[counted..start].matches('\n').count() as u32;
+        counted = start;
         let function = FunctionRef(Arc::new(Function {
             id: functions.len() as u64,
-            name: definition.name.to_string(),
+            name: name.to_string(),
             module: MODULE.to_string(),
-            file: path.clone(),
-            first_line,
-            source: text,
+            file: format!("{FOLDER}{file}"),
+            first_line: line,
+            source: text.to_string(),
             noinline: false,
             extensions: crate::Extensions::default(),
         }));
-        let parsed =
-            parse::parse(&function).unwrap_or_else(|error| panic!("the library does not parse: {error}"));
-        functions.insert(definition.name.to_string(), Arc::new(parsed));
+        functions.insert(name, Entry { function, parsed: OnceLock::new() });
     }
 }
 
 /// The library function of this name.
 pub(crate) fn function(name: &str) -> Option<PyValue> {
-    library().functions.get(name).map(|parsed| PyValue::JitFunction(parsed.function.clone()))
+    library().get(name).map(|entry| PyValue::JitFunction(entry.function.clone()))
 }
 
 /// The parsed text of a library function.
 pub(crate) fn parsed(function: &FunctionRef) -> Option<Arc<ParsedFunction>> {
-    if owns(function) { library().functions.get(&function.0.name).cloned() } else { None }
+    let own = owns(function).then(|| library().get(function.0.name.as_str()));
+    own.flatten().map(|entry| Arc::clone(entry.parsed()))
 }
 
 /// Whether a function belongs to the library.
@@ -113,16 +126,17 @@ pub(crate) fn global(name: &str) -> Option<PyValue> {
 
 /// The names of all public library functions.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    library().functions.keys().map(String::as_str).filter(|name| !name.starts_with('_'))
+    library().keys().copied().filter(|name| !name.starts_with('_'))
 }
 
 /// The parameters of all public library functions, as their text declares them.
 pub(crate) fn signatures() -> impl Iterator<Item = (&'static str, String)> {
-    let public = library().functions.iter().filter(|(name, _)| !name.starts_with('_'));
-    public.map(|(name, parsed)| {
+    let public = library().iter().filter(|(name, _)| !name.starts_with('_'));
+    public.map(|(name, entry)| {
+        let parsed = entry.parsed();
         let text = parsed.text.slice(parsed.ast.parameters.range());
         (
-            name.as_str(),
+            *name,
             text.trim_start_matches('(')
                 .trim_end_matches(')')
                 .split_whitespace()
@@ -134,12 +148,31 @@ pub(crate) fn signatures() -> impl Iterator<Item = (&'static str, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FILES, METHODS, function, names};
+    use super::{FILES, METHODS, function, library, names};
+    use crate::parse;
+    use ruff_python_ast::Stmt;
 
     #[test]
-    fn every_file_parses_and_names_are_unique() {
-        let defined: usize = FILES.iter().map(|(_, source)| source.matches("\ndef ").count()).sum();
-        assert_eq!(super::library().functions.len(), defined);
+    fn files_are_cut_where_the_parser_would() {
+        let mut count = 0;
+        for (name, source) in FILES {
+            let file = parse::file(name, source).unwrap_or_else(|error| panic!("{error}"));
+            for stmt in &file.body {
+                let Stmt::FunctionDef(definition) = stmt else { continue };
+                let function = &library()[definition.name.as_str()].function.0;
+                let own = (function.source.clone(), function.first_line);
+                assert_eq!(own, file.definition_source(definition), "{}", definition.name);
+                count += 1;
+            }
+        }
+        assert_eq!(library().len(), count);
+    }
+
+    #[test]
+    fn every_function_parses() {
+        for entry in library().values() {
+            assert_eq!(entry.parsed().ast.name.as_str(), entry.function.0.name);
+        }
         assert!(names().count() > 30);
         for method in METHODS {
             assert!(function(method).is_some(), "{method}");

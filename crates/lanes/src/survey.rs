@@ -30,8 +30,8 @@ pub fn survey(
 ) -> std::result::Result<Survey, Vec<Error>> {
     let mut notes = Notes::default();
     let lowered = lower_noting(&module, target, options, Some(&mut notes))?;
-    let facts = lowered.kernels.last().cloned().unwrap_or_default();
-    let events = lowered.kernels.last().map(|kernel| events(&lowered, &kernel.name, classify));
+    let facts = lowered.kernels.last().expect("a module that is lowered has a kernel");
+    let events = events(&lowered, &facts.name, classify);
     let dots = dots(&module);
     Ok(Survey {
         lanes: facts.lanes,
@@ -43,7 +43,7 @@ pub fn survey(
         shared_bytes: u64::from(facts.shared_bytes),
         shared: notes.shared,
         pass_bytes: pass_bytes(target.machine()),
-        events: events.unwrap_or_default(),
+        events,
         module,
     })
 }

@@ -448,7 +448,7 @@ impl<'a> Printer<'a> {
         let list = |out: &mut String| self.write_list(out, &data.operands);
         match &data.payload {
             Payload::Memory(memory) if data.op.row().format == Format::CmpXchg => {
-                let ordering = memory.ordering.unwrap_or(crate::Ordering::SeqCst);
+                let ordering = memory.ordering.ok_or(fmt::Error)?;
                 let (success, failure) = (ordering.word(), ordering.on_failure().word());
                 write_flags(out, data.flags)?;
                 list(out)?;
@@ -466,7 +466,7 @@ impl<'a> Printer<'a> {
                 write_memory_tail(out, memory)
             }
             Payload::Rmw(kind, memory) => {
-                let ordering = memory.ordering.unwrap_or(crate::Ordering::SeqCst).word();
+                let ordering = memory.ordering.ok_or(fmt::Error)?.word();
                 write_flags(out, data.flags)?;
                 write!(out, "{} ", kind.word())?;
                 list(out)?;

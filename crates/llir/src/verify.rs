@@ -257,7 +257,13 @@ fn memory_types(data: &InstData, types: &[Type]) -> bool {
         _ => true,
     };
     let is_address = |ty: Type| ty.is_ptr() && !ty.is_vector();
+    let is_atomic = matches!(data.op.row().format, Format::AtomicRmw | Format::CmpXchg);
+    let is_ordered = match data.payload {
+        Payload::Memory(memory) | Payload::Rmw(_, memory) => memory.ordering.is_some(),
+        _ => false,
+    };
     aligned
+        && (is_ordered || !is_atomic)
         && match (data.op.row().format, types) {
             (Format::Load, [pointer]) => is_address(*pointer) && Lanes::Any.admits(data.ty),
             (Format::Store, [value, pointer]) => is_address(*pointer) && Lanes::Any.admits(*value),

@@ -111,7 +111,8 @@ impl Device for Host {
     }
 
     fn load(&self, artifact: &Artifact) -> Result<Arc<dyn LoadedKernel>, TargetError> {
-        let text = artifact.stage("ttir").unwrap_or_default();
+        let text = artifact.stage("ttir");
+        let text = text.ok_or_else(|| TargetError::Load("the kernel comes without its ttir".into()))?;
         let text = std::str::from_utf8(text)
             .map_err(|error| TargetError::Load(format!("the ttir is no text: {error}")))?;
         let mut module = crate::compile::parse_ir(text, &artifact.name)

@@ -52,7 +52,11 @@ fn inline_into(
         module.walk(function).into_iter().filter(|&op| module.has(op, Traits::CALL)).collect();
     for call in calls {
         let place = module.locs.describe(module.loc(call));
-        let name = module.attr_named(call, "callee").and_then(Attr::as_str).unwrap_or_default().to_owned();
+        let name = module
+            .attr_named(call, "callee")
+            .and_then(Attr::as_str)
+            .expect("verified: a call names a function")
+            .to_owned();
         let Some(callee) = module.symbol(&name) else {
             return Err(Diagnostic::new(format!("there is no function @{name}")).at(place));
         };

@@ -43,7 +43,7 @@ fn listed(cx: &mut Cx<'_>, ty: ir::Type, list: &[u64]) -> Result<Vec<Value>> {
             index = cx.b.mul(index, size);
             index = cx.b.add(index, *at);
         }
-        let mut value = cx.b.bits(register, u128::from(list.first().copied().unwrap_or(0)));
+        let mut value = cx.b.bits(register, u128::from(list[0]));
         for (number, bits) in list.iter().enumerate().skip(1) {
             let (number, bits) = (cx.b.i32(number as i32), cx.b.bits(register, u128::from(*bits)));
             let here = cx.b.icmp(llir::IntCompare::Eq, index, number);

@@ -58,12 +58,11 @@ fn inline_asm(cx: &mut Cx<'_>, op: Op) -> Result<()> {
             all.extend(values.into_iter().take(count - start));
         }
     }
-    for ((result, registers), ty) in results.iter().zip(outputs).zip(&result_types) {
+    for (result, registers) in results.iter().zip(outputs) {
         let is_tensor = ttir::types::is_tensor(cx.module.ty(*result));
-        let zero = cx.b.zero(*ty);
         let value = match is_tensor {
             true => LaneValue::tensor(registers),
-            false => LaneValue::Scalar(registers.first().copied().unwrap_or(zero)),
+            false => LaneValue::Scalar(registers[0]),
         };
         cx.set(*result, value);
     }

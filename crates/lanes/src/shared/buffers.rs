@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use target::survey::BufferFacts;
 use ttgir::ops::async_copy::{ASYNC_WAIT, AsyncWaitOp};
 use ttgir::ops::roles::WARP_SPECIALIZE;
+use ttgir::ops::shared::AllocOp;
 use ttgir::roots::{callee, flows, reachable};
 use ttgir::types::memdesc;
 use ttir::ops::control::{FOR, IF, WHILE};
@@ -164,7 +165,7 @@ impl Buffers {
 
 /// What an operation that allocates memory asks for.
 fn allocation(module: &Module, op: Op) -> Option<Request> {
-    if !module.is(op, &ttgir::ops::shared::LOCAL_ALLOC) {
+    if !AllocOp::is(module, op) {
         return None;
     }
     let ty = module.ty(module.result(op, 0));

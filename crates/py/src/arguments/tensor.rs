@@ -33,7 +33,7 @@ pub(crate) fn tensor(object: Borrowed<'_, '_, PyAny>, place: &Place) -> PyResult
         return Err(place.wrong_device(&is_on));
     }
     if let Argument::Pointer { address, .. } = &mut argument {
-        *address = place.reach_host(*address, &is_on)?;
+        *address = place.reach_host(py, *address, &is_on)?;
     }
     Ok(argument)
 }

@@ -92,11 +92,12 @@ impl Place {
 
     /// The address by which kernels reach memory of the host: pinned memory is reachable from everywhere.
     #[cold]
-    pub(crate) fn reach_host(&self, address: u64, is_on: &str) -> PyResult<u64> {
+    pub(crate) fn reach_host(&self, py: Python<'_>, address: u64, is_on: &str) -> PyResult<u64> {
         if self.is_host {
             return Ok(address);
         }
-        let ordinal = self.target.current_device().unwrap_or(0) as usize;
+        let ordinal = self.target.current_device().map_err(runtime::RuntimeError::from);
+        let ordinal = ordinal.map_err(|error| crate::errors::to_py(py, error))? as usize;
         let device = self.target.devices().into_iter().nth(ordinal);
         device.and_then(|device| device.reachable(address)).ok_or_else(|| self.wrong_device(is_on))
     }

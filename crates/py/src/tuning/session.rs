@@ -2,7 +2,7 @@
 
 use crate::devices::active::Active;
 use crate::errors::guard;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::{Bound, Py, PyAny, PyErr, PyResult, Python, pyclass, pyfunction, pymethods};
 use pyo3::types::{PyAnyMethods, PyBool, PyFloat, PyInt, PyStringMethods};
 use runtime::compile::{named_file, overriding};
@@ -81,8 +81,9 @@ fn describe_place(py: Python<'_>, subject: &mut Subject, settings: &Settings) ->
     let ordinal = active.place.site(py, None)?.ordinal as usize;
     let properties =
         active.context.target.devices().into_iter().nth(ordinal).map(|device| device.properties());
-    let properties = properties.unwrap_or_default();
-    let processors = properties.numbers.get("multiprocessor_count").copied().unwrap_or(0);
+    let missing = || PyRuntimeError::new_err(format!("device {ordinal} is not there any more"));
+    let properties = properties.ok_or_else(missing)?;
+    let processors = properties.numbers["multiprocessor_count"];
     subject.device = format!("{}, {processors} processors", properties.name);
     let facts = active.context.target.facts();
     subject.machine = format!("{} {}\n{}", facts.backend, facts.arch, active.context.target.machine());

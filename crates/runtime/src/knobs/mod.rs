@@ -259,6 +259,9 @@ pub fn debug() -> bool {
 }
 
 /// The value of a flag of the table; a damaged value counts as the default.
+///
+/// # Panics
+/// As all of these, when the table has no such knob.
 pub fn flag(group: &str, name: &str) -> bool {
     matches!(lookup(group, name), KnobValue::Bool(true))
 }
@@ -285,10 +288,8 @@ pub fn number(group: &str, name: &str) -> i64 {
 }
 
 fn lookup(group: &str, name: &str) -> KnobValue {
-    match find(group, name) {
-        Ok(row) => get(row).unwrap_or_else(|_| default_of(row)),
-        Err(_) => KnobValue::None,
-    }
+    let row = find(group, name).unwrap_or_else(|error| panic!("{error}"));
+    get(row).unwrap_or_else(|_| default_of(row))
 }
 
 #[cfg(test)]

@@ -189,7 +189,7 @@ impl TensorArgument {
     fn spec(&self, divisible_by_16: bool) -> TensorSpec {
         TensorSpec {
             element: self.dtype,
-            block: self.block.iter().map(|&dim| u32::try_from(dim).unwrap_or(0)).collect(),
+            block: self.block.iter().map(|&dim| u32::try_from(dim).expect("the block was checked")).collect(),
             pads_nan: self.pads_nan,
             rounds_to_tf32: self.rounds_to_tf32,
             divisible_by_16,

@@ -49,7 +49,7 @@ pub fn spec_of_kind(kind: ParamKind) -> ArgSpec {
             let pointer = Pointer { pointee: DType::Int8, constant: false };
             return ArgSpec::runtime(Scalar::Pointer(pointer));
         }
-        ParamKind::Int(bits) => DType::int(bits, true).unwrap_or(DType::Int64),
+        ParamKind::Int(bits) => DType::int(bits, true).expect("kernels take integers of 1 to 64 bits"),
         ParamKind::Float(16) => DType::Fp16,
         ParamKind::Float(32) => DType::Fp32,
         ParamKind::Float(_) => DType::Fp64,

@@ -347,7 +347,11 @@ pub(crate) fn machine_code(
     let amd = Amd::new(arch, options)?;
     let compiled = run_llvm(&String::from_utf8_lossy(llir), &amd, options, output)?;
     let facts = note::facts(&compiled.object).map_err(|error| damaged(&error))?;
-    Ok((compiled.assembly.unwrap_or_default(), facts))
+    Ok((compiled.assembly.ok_or_else(no_assembly)?, facts))
+}
+
+fn no_assembly() -> TargetError {
+    TargetError::Internal("LLVM was asked for assembly and gave none".into())
 }
 
 /// The assembly of a compiled kernel, from its llir.
@@ -362,7 +366,7 @@ pub(crate) fn derive(
     let amd = Amd::new(arch, options)?;
     let output = Output { assembly: true, ..Output::default() };
     let compiled = run_llvm(&String::from_utf8_lossy(llir), &amd, options, output)?;
-    let bytes = compiled.assembly.unwrap_or_default().into_bytes();
+    let bytes = compiled.assembly.ok_or_else(no_assembly)?.into_bytes();
     Ok(Stage { name: AMDGCN.into(), bytes, text: true })
 }
 

@@ -151,7 +151,8 @@ fn assembly(artifact: &Artifact, options: &CompileOptions) -> Option<Result<Stag
         let llvm = how.llvm()?;
         let output = Output { assembly: true, plain: how.plain, ..Output::default() };
         let compiled = llvm.compile(&text, &machine.spec(llvm), how.passes, output).map_err(error_of)?;
-        let bytes = compiled.assembly.unwrap_or_default().into_bytes();
+        let missing = || TargetError::Internal("LLVM was asked for assembly and gave none".into());
+        let bytes = compiled.assembly.ok_or_else(missing)?.into_bytes();
         Ok(Stage { name: ASSEMBLY_STAGE.into(), bytes, text: true })
     };
     Some(compile())

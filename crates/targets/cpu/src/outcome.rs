@@ -49,7 +49,7 @@ pub(crate) unsafe extern "C" fn print(
     shape: *const u64,
 ) {
     let write = || {
-        let kind = PrintKind::from_code(format & 0xff).unwrap_or(PrintKind::Nothing);
+        let kind = PrintKind::from_code(format & 0xff).expect("compiled code passes a code of the table");
         // SAFETY: promised by the caller.
         let (grid, prefix) = unsafe { ((*context).grid, bytes_at(prefix, prefix_bytes)) };
         let shape: Vec<u64> = match rank {

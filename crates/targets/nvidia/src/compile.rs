@@ -162,7 +162,7 @@ impl<'a> Compile<'a> {
             };
             ptx::emit(&module, &how).map_err(|errors| not_written(&errors))
         })?;
-        let name = written.kernels.first().cloned().unwrap_or_else(|| kernel.name.clone());
+        let name = written.kernels.first().cloned().expect("PTX of a module with a kernel has one");
         let shared = kernel.shared_bytes.max(self.min_shared()?);
         check_shared(u64::from(shared), self.nvidia.lanes.machine)?;
         let kernel = lanes::Facts { shared_bytes: shared, ..kernel };

@@ -25,7 +25,7 @@ use ir::pass::PassRow;
 use ir::{Attr, Block, DeclaredKey, Def, Diagnostic, Module, Op, Type, Value};
 use rustc_hash::FxHashMap;
 use ttir::ops::constant::splat_bits;
-use ttir::ops::descriptor::{DescriptorLoadOp, DescriptorStoreOp, MAKE, MakeDescriptorOp, Padding};
+use ttir::ops::descriptor::{DescriptorAccessOp, MAKE, MakeDescriptorOp, Padding};
 use ttir::ops::func::{FuncOp, kernels};
 use ttir::types::{elem, elem_bytes, shape};
 
@@ -72,13 +72,13 @@ fn keep(module: &mut Module, entry: Block, make: Op, keeps_stores: bool) {
     }
     let users = || module.uses(result).iter().map(|use_| use_.0);
     let is_load = |&user: &Op| {
-        DescriptorLoadOp::of(module, user)
-            .is_some_and(|load| is_box(module.ty(load.desc()), shape(module.ty(load.result()))))
+        DescriptorAccessOp::load(module, user)
+            .is_some_and(|load| is_box(module.ty(load.desc()), shape(module.ty(load.block()))))
             && feeds_dot(module, None, user)
     };
     let is_store = |&user: &Op| {
-        DescriptorStoreOp::of(module, user)
-            .is_some_and(|store| is_box(module.ty(store.desc()), shape(module.ty(store.src()))))
+        DescriptorAccessOp::store(module, user)
+            .is_some_and(|store| is_box(module.ty(store.desc()), shape(module.ty(store.block()))))
     };
     let loads: Vec<Op> = users().filter(is_load).filter(|_| pads_zero).collect();
     let stores: Vec<Op> = users().filter(is_store).filter(|_| keeps_stores).collect();

@@ -4,7 +4,7 @@ use super::async_copy::AsyncCopyOp;
 use super::bulk::{BulkLoadOp, BulkReduceOp, BulkStoreOp};
 use ir::{Module, Op, Value};
 use ttir::ops::access::AccessOp;
-use ttir::ops::descriptor::{self, DescriptorAccessOp};
+use ttir::ops::descriptor::DescriptorAccessOp;
 
 /// The block of addresses of an access.
 pub fn addresses(module: &Module, op: Op) -> Option<Value> {
@@ -19,7 +19,7 @@ pub fn mask(module: &Module, op: Op) -> Option<Value> {
 
 /// Whether an operation loads a block, by addresses or by a descriptor.
 pub fn is_block_load(module: &Module, op: Op) -> bool {
-    AccessOp::load(module, op).is_some() || module.is(op, &descriptor::LOAD)
+    AccessOp::load(module, op).is_some() || DescriptorAccessOp::load(module, op).is_some()
 }
 
 /// What an access by a descriptor moves: a block, or shared memory.

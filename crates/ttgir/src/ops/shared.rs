@@ -3,8 +3,38 @@
 use crate::encoding::SharedEncoding;
 use crate::types::{MEMDESC_ONLY, MUTABLE, MemDesc, TOKEN_ONLY, memdesc};
 use ir::view::Ints;
-use ir::{Effect, Format, Infer, LayoutRule, Module, Op, OpRow, Traits, Type, Value};
+use ir::{Builder, Effect, Format, Infer, LayoutRule, Module, Op, OpRow, Traits, Type, Value};
 use ttir::types::{INT, TENSOR_ONLY, elem, shape};
+
+/// Whether a row makes memory of the thread block.
+fn is_alloc(row: &OpRow) -> bool {
+    matches!((row.effect, row.results), (Effect::Allocate, [result]) if std::ptr::eq(result.constraint, &MEMDESC_ONLY))
+}
+
+ir::op_view! {
+    /// Of whatever makes shared memory, filled or not,
+    AllocOp where is_alloc {
+        operands { src: Optional TENSOR_ONLY }
+        results { result: One MEMDESC_ONLY }
+    }
+}
+
+impl AllocOp<'_> {
+    /// Whether an operation makes shared memory.
+    pub fn is(module: &Module, op: Op) -> bool {
+        AllocOp::of(module, op).is_some()
+    }
+}
+
+/// Makes shared memory that is filled later.
+pub fn allocate(builder: &mut Builder<'_>, ty: Type) -> Value {
+    builder.build_as(&LOCAL_ALLOC, &[], &LocalAllocOp::attrs(None), ty)
+}
+
+/// Makes shared memory with a block.
+pub fn allocate_with(builder: &mut Builder<'_>, block: Value, ty: Type) -> Value {
+    builder.build_as(&LOCAL_ALLOC, &[block], &LocalAllocOp::attrs(None), ty)
+}
 
 ir::op_view! {
     LocalAllocOp of LOCAL_ALLOC {

@@ -15,14 +15,16 @@ impl Context {
     /// What a module says.
     pub(crate) fn of(module: &Module) -> Result<Context, Diagnostic> {
         let config = Config::of(module).map_err(Diagnostic::new)?;
-        let machine = match (module.environment::<Machine>(), target(module)) {
-            (Some(machine), _) => machine,
-            (None, Some(name)) if name != Machine::BASE.name => {
-                return Err(Diagnostic::new(format!("nothing is known here of the machine `{name}`"))
-                    .note("passes that ask for it run when a program is compiled for a target"));
-            }
-            (None, _) => &Machine::BASE,
-        };
-        Ok(Context { machine, config })
+        let is_known = module.environment::<Machine>().is_some();
+        if let Some(name) = target(module).filter(|&name| !is_known && name != Machine::BASE.name) {
+            return Err(Diagnostic::new(format!("nothing is known here of the machine `{name}`"))
+                .note("passes that ask for it run when a program is compiled for a target"));
+        }
+        Ok(Context { machine: machine_of(module), config })
     }
+}
+
+/// The machine that a module is compiled for; [`Machine::BASE`] for one that is compiled for none.
+pub(crate) fn machine_of(module: &Module) -> &'static Machine {
+    module.environment::<Machine>().unwrap_or(&Machine::BASE)
 }

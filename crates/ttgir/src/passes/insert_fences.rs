@@ -12,7 +12,7 @@
 use crate::ops::async_copy::{ASYNC_COPY, ASYNC_WAIT};
 use crate::ops::barrier::FENCE_ASYNC_SHARED;
 use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT};
-use crate::ops::shared::{LOCAL_ALLOC, LOCAL_STORE};
+use crate::ops::shared::{AllocOp, LOCAL_STORE};
 use crate::types::memdesc;
 use ir::pass::PassRow;
 use ir::{Attr, Block, Builder, Def, Diagnostic, Module, Op, OpRow, Traits, Value};
@@ -24,8 +24,11 @@ pub static INSERT_FENCES: PassRow = PassRow {
     run,
 };
 
-/// What fills shared memory, or shows that it was filled.
-static FILLS: &[&OpRow] = &[&LOCAL_ALLOC, &LOCAL_STORE, &ASYNC_COPY, &ASYNC_WAIT];
+/// Whether an operation fills shared memory, or shows that it was filled.
+fn fills(module: &Module, op: Op) -> bool {
+    let rows: [&OpRow; 3] = [&LOCAL_STORE, &ASYNC_COPY, &ASYNC_WAIT];
+    AllocOp::is(module, op) || rows.iter().any(|row| module.is(op, row))
+}
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     visit(module, module.body());
@@ -42,7 +45,7 @@ fn visit(module: &mut Module, block: Block) {
                 fenced = false;
             }
         }
-        if FILLS.iter().any(|row| module.is(op, row)) {
+        if fills(module, op) {
             fenced = false;
         }
         if module.is(op, &WARP_GROUP_DOT)
@@ -78,7 +81,7 @@ fn root(module: &Module, view: Value) -> Value {
 /// Whether something other than bulk copies writes to memory, as far as its uses show.
 fn lanes_fill(module: &Module, memory: Value) -> bool {
     let Def::Result(op, _) = module.def(memory) else { return true };
-    if !module.is(op, &LOCAL_ALLOC) || !module.operands(op).is_empty() {
+    if !AllocOp::is(module, op) || !module.operands(op).is_empty() {
         return true;
     }
     let mut open = vec![memory];

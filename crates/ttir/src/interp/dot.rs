@@ -58,7 +58,8 @@ fn sum_floats(kind: FloatKind, start: f64, products: impl Iterator<Item = (f64, 
 
 /// The values of all elements, of a format whose numbers are numbers of binary32.
 fn singles(data: &Data, ty: Type) -> Vec<f32> {
-    let (kind, count) = (elem(ty).as_float().unwrap_or(FloatKind::F32), numel(ty) as usize);
+    let (kind, count) =
+        (elem(ty).as_float().expect("verified: floats are added up as floats"), numel(ty) as usize);
     fn each<T: Clone>(data: &Data, count: usize, convert: impl Fn(u32) -> T) -> Vec<T> {
         match data.word_side() {
             WordSide::Uniform(word) => vec![convert(word); count],
@@ -80,7 +81,7 @@ fn singles(data: &Data, ty: Type) -> Vec<f32> {
 
 /// The values of all elements.
 fn values(data: &Data, ty: Type) -> Vec<f64> {
-    let kind = elem(ty).as_float().unwrap_or(FloatKind::F64);
+    let kind = elem(ty).as_float().expect("verified: floats are added up as floats");
     (0..numel(ty) as usize).map(|index| float_value(kind, data.at(index))).collect()
 }
 
@@ -103,7 +104,7 @@ pub(crate) fn dot(machine: &mut Machine<'_>, op: Op) -> Step<()> {
             }
         }
         None => {
-            let width = |ty: Type| elem(ty).as_int().unwrap_or(64);
+            let width = |ty: Type| elem(ty).as_int().expect("verified: integers are added up as integers");
             let product = |i: usize, j: usize| {
                 sign_extend(width(a_ty), a.at(i)).wrapping_mul(sign_extend(width(b_ty), b.at(j)))
             };

@@ -5,7 +5,7 @@ use super::memory::{CacheModifier, EvictionPolicy};
 use super::memory_text;
 use crate::types::{DESCRIPTOR, INT, INT_LIKE, POINTER, TENSOR_ONLY, elem, is_unsigned, shape, tensor};
 use ir::view::EnumAttr;
-use ir::{Format, Infer, OpRow, Traits, Value};
+use ir::{Effect, Format, Infer, Module, Op, OpRow, Traits, Value};
 use smallvec::smallvec;
 
 /// Rows of this file.
@@ -54,6 +54,27 @@ ir::op_view! {
 }
 
 impl<'m> DescriptorAccessOp<'m> {
+    /// Reads an operation if it loads the block at its indices.
+    pub fn load(module: &'m Module, op: Op) -> Option<DescriptorAccessOp<'m>> {
+        DescriptorAccessOp::of(module, op).filter(|access| access.reads() && !access.indices().is_empty())
+    }
+
+    /// Reads an operation if it stores a block at its indices, and does not combine it with what is there.
+    pub fn store(module: &'m Module, op: Op) -> Option<DescriptorAccessOp<'m>> {
+        let is_store = |access: &DescriptorAccessOp<'_>| matches!(access.effect(), Effect::Write);
+        DescriptorAccessOp::of(module, op).filter(|access| is_store(access) && !access.indices().is_empty())
+    }
+
+    /// Whether it reads memory, and does not write it.
+    pub fn reads(self) -> bool {
+        matches!(self.effect(), Effect::Read)
+    }
+
+    /// What becomes of the tensor.
+    fn effect(self) -> Effect {
+        self.module.row(self.op).operands[0].effect
+    }
+
     /// Where the block begins; none where rows are picked.
     pub fn indices(self) -> &'m [Value] {
         self.module.operands_named(self.op, "indices")

@@ -16,7 +16,7 @@ use crate::ops::arith_cast::TT_BITCAST;
 use crate::ops::arith_int::{ADDI, ANDI, SHRUI};
 use crate::ops::compare::{CMPI, CmpIOp, CmpIPredicate, SELECT};
 use crate::ops::constant;
-use crate::ops::descriptor::{GATHER, LOAD, MAKE, MakeDescriptorOp, Padding};
+use crate::ops::descriptor::{DescriptorAccessOp, MAKE, MakeDescriptorOp, Padding};
 use crate::ops::func::{DIVISIBILITY, FuncOp, PADS_NAN, ROUNDS_TO_TF32, kernels};
 use crate::types::{TENSORDESC, elem, elem_bytes, ptr, shape, with_elem};
 use ir::pass::PassRow;
@@ -85,7 +85,7 @@ fn flatten(module: &mut Module, function: Op, entry: Block, at: usize) -> Result
     let made = builder.build_as(&MAKE, &operands, &MakeDescriptorOp::attrs(padding), ty);
     for (user, operand) in users {
         module.set_operand(user, operand as usize, made);
-        if rounds && (module.is(user, &LOAD) || module.is(user, &GATHER)) {
+        if rounds && DescriptorAccessOp::of(module, user).is_some_and(DescriptorAccessOp::reads) {
             round_result(module, user);
         }
     }

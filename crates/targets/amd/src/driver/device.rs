@@ -123,8 +123,8 @@ impl Vendor for Hip {
         Ok(self.properties.lds())
     }
 
-    fn registers(&self) -> u64 {
-        u64::from(crate::machine::registers(self.arch()))
+    fn registers(&self) -> Result<u64, Refused> {
+        Ok(u64::from(crate::machine::registers(self.arch())))
     }
 
     /// With one device there is nothing to be done.

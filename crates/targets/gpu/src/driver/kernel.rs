@@ -156,10 +156,10 @@ impl<V: Vendor> Kernel<V> {
         }
         let more = match status {
             status::LAUNCH_OUT_OF_RESOURCES => {
-                return TargetError::OutOfResources {
-                    name: "registers".into(),
-                    required: u64::from(self.registers) * u64::from(threads),
-                    limit: self.gpu.registers(),
+                let required = u64::from(self.registers) * u64::from(threads);
+                return match self.gpu.registers() {
+                    Ok(limit) => TargetError::OutOfResources { name: "registers".into(), required, limit },
+                    Err(refused) => driver.report(refused),
                 };
             }
             status::INVALID_VALUE | status::COOPERATIVE_LAUNCH_TOO_LARGE => format!(

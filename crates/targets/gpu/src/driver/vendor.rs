@@ -47,7 +47,10 @@ pub trait Vendor: Debug + Send + Sync + Sized + 'static {
     /// What the driver says.
     fn most_shared(&self) -> Result<u64, Refused>;
     /// Registers of a multiprocessor.
-    fn registers(&self) -> u64;
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn registers(&self) -> Result<u64, Refused>;
     /// Makes the device the current one of this thread until the result is dropped.
     ///
     /// # Errors

@@ -250,7 +250,7 @@ impl<'m> Assembler<'m> {
         {
             return wrong(format!("{arch} does not have it, {} does", need.arch));
         }
-        let rows = ptx_isa::operands(row.operands).unwrap_or_default();
+        let rows = ptx_isa::operands(row.operands).expect("the rows of the table can be read");
         let braced = rows.iter().map(|row| row.braced).collect();
         self.checked.insert(instruction.opcode.clone(), braced);
         self.check(instruction)

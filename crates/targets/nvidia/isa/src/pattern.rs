@@ -58,6 +58,12 @@ pub(super) const fn row(pattern: &'static str, operands: &'static str, since: &'
 }
 
 impl Row {
+    /// What all its mnemonics begin with, up to the first dot.
+    pub(super) fn first_word(&self) -> &'static str {
+        let end = self.pattern.find(['.', ' ']);
+        &self.pattern[..end.unwrap_or(self.pattern.len())]
+    }
+
     /// The same for instructions that somebody counts.
     pub(super) const fn does(self, role: Role) -> Row {
         Row { role, ..self }
@@ -131,11 +137,6 @@ impl Pattern {
         let stem = parts.next()?;
         let groups = parts.map(group).collect::<Option<Vec<Group>>>()?;
         Some(Pattern { stem, groups, since: Need::parse(row.since)? })
-    }
-
-    /// What all mnemonics of the pattern begin with, up to the first dot.
-    pub(super) fn first_word(&self) -> &'static str {
-        self.stem.split('.').next().unwrap_or(self.stem)
     }
 
     /// What a mnemonic needs; `None` where it is none of this pattern.

@@ -119,8 +119,8 @@ impl Vendor for Cuda {
         self.attribute(SHARED_OPTIN).map(i64::unsigned_abs)
     }
 
-    fn registers(&self) -> u64 {
-        self.attribute(REGISTERS).unwrap_or(0).unsigned_abs()
+    fn registers(&self) -> Result<u64, Refused> {
+        self.attribute(REGISTERS).map(i64::unsigned_abs)
     }
 
     #[inline]

@@ -4,11 +4,11 @@ use crate::encoding::SharedEncoding;
 use crate::infer;
 use crate::ops::access::is_block_load;
 use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
-use crate::ops::shared::{LOCAL_ALLOC, MEMDESC_TRANS, MemdescTransOp};
+use crate::ops::shared::{MEMDESC_TRANS, MemdescTransOp, allocate_with};
 use crate::types::memdesc_type;
 use crate::{BasisList, Encoding, replace_encoding, shape_per_block};
 use ir::{Builder, Module, Op, Value};
-use ttir::ops::descriptor::DescriptorLoadOp;
+use ttir::ops::descriptor::DescriptorAccessOp;
 use ttir::ops::shape::TransOp;
 use ttir::types::{elem, elem_bytes, shape};
 
@@ -33,16 +33,21 @@ pub(super) fn is_as_loaded(module: &Module, dot: Op, value: Value) -> bool {
     }
 }
 
+/// Whether a value is loaded by a descriptor.
+fn is_box_load(module: &Module, value: Value) -> bool {
+    module.def_op(value).is_some_and(|def| DescriptorAccessOp::load(module, def).is_some())
+}
+
 /// The dimensions of a value in the order in which its producer runs through them, the fastest first.
 pub(super) fn natural_order(module: &Module, value: Value) -> Vec<u32> {
     let value = behind_conversions(module, value);
     let rank = shape(module.ty(value)).len() as u32;
     let row_major = || (0..rank).rev().collect::<Vec<u32>>();
-    if DescriptorLoadOp::def(module, value).is_some() {
+    if is_box_load(module, value) {
         return row_major();
     }
     if let Some(trans) = TransOp::def(module, value)
-        && DescriptorLoadOp::def(module, behind_conversions(module, trans.src())).is_some()
+        && is_box_load(module, behind_conversions(module, trans.src()))
     {
         // The fastest dimension of the source is its last.
         let place =
@@ -137,7 +142,7 @@ fn alloc(builder: &mut Builder<'_>, value: Value, bytes: u64, transposed: bool, 
     let ty = builder.module.ty(value);
     let encoding = group_shared(shape(ty), bytes, transposed, cga);
     let memory = memdesc_type(shape(ty), elem(ty), &encoding, false);
-    builder.build_as(&LOCAL_ALLOC, &[value], &[None], memory)
+    allocate_with(builder, value, memory)
 }
 
 /// A value in another layout.

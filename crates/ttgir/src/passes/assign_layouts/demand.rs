@@ -5,7 +5,7 @@
 
 use super::layouts::Layouts;
 use super::pins::Pins;
-use crate::ops::shared::LOCAL_ALLOC;
+use crate::ops::shared::AllocOp;
 use crate::{BasisList, Encoding, SharedEncoding};
 use ir::{Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
@@ -71,7 +71,7 @@ fn runs_of(module: &Module, value: Value, pins: &Pins, layouts: &Layouts) -> Opt
 
 /// What an operand slot asks for by itself.
 fn asked(module: &Module, slot: (Op, u32), pins: &Pins, layouts: &Layouts) -> Option<BasisList> {
-    if module.is(slot.0, &LOCAL_ALLOC) {
+    if AllocOp::is(module, slot.0) {
         return Some(SharedEncoding::of(module.ty(module.result(slot.0, 0)))?.cga());
     }
     Some(layouts.encoding(*pins.operands.get(&slot)?).cga())

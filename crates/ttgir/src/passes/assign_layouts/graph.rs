@@ -6,7 +6,8 @@ use super::layouts::{Layout, Layouts};
 use super::pins::Pins;
 use super::ties::tie;
 use super::{demand, memory};
-use crate::{Encoding, Machine};
+use crate::Encoding;
+use crate::passes::context::machine_of;
 use ir::{Block, LayoutRule, Module, Op, Traits, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -104,7 +105,7 @@ impl<'m> Graph<'m> {
             depths: FxHashMap::default(),
             by_op: FxHashMap::default(),
             pins,
-            stores_fragments: module.environment::<Machine>().is_some_and(|machine| machine.stores_fragments),
+            stores_fragments: machine_of(module).stores_fragments,
         };
         graph.add_block(body, 0, access);
         for node in &mut graph.nodes {

@@ -3,14 +3,15 @@
 use super::cost::Access;
 use super::derive;
 use super::layouts::{Layout, Layouts};
-use crate::ops::shared::LOCAL_ALLOC;
-use crate::{BasisList, Machine, SharedEncoding, shape_per_block};
+use crate::ops::shared::AllocOp;
+use crate::passes::context::machine_of;
+use crate::{BasisList, SharedEncoding, shape_per_block};
 use ir::{AccessWidth, Module, Op};
 use smallvec::SmallVec;
 use ttir::axis::AxisTable;
 use ttir::ops::access::AccessOp;
 use ttir::ops::atomic::Rmw;
-use ttir::ops::descriptor::DescriptorLoadOp;
+use ttir::ops::descriptor::DescriptorAccessOp;
 use ttir::types::{elem, elem_bytes, is_tensor, numel, pointee, shape};
 
 /// How an operation runs through memory, if it does so with a block of addresses.
@@ -59,7 +60,7 @@ fn is_wide_reduction(access: AccessOp<'_>, bytes: u64) -> bool {
 }
 
 fn reduction_bytes(module: &Module) -> u64 {
-    u64::from(module.environment::<Machine>().unwrap_or(&Machine::BASE).reduction_bytes)
+    u64::from(machine_of(module).reduction_bytes)
 }
 
 /// Lanes side by side along the contiguous dimension, each with as much as one access can move; blocks of a cluster
@@ -86,7 +87,7 @@ pub(crate) fn preferred(
 
 /// What suits a block that a bulk copy brings, which lies in rows: lanes side by side along them.
 pub(crate) fn boxed(module: &Module, op: Op, layouts: &mut Layouts) -> Option<Layout> {
-    let ty = module.ty(DescriptorLoadOp::of(module, op)?.result());
+    let ty = module.ty(DescriptorAccessOp::load(module, op)?.block());
     let (dims, bytes) = (shape(ty), elem_bytes(elem(ty)));
     let threads = i64::from(layouts.warps * layouts.lanes);
     let order: Vec<u32> = (0..dims.len() as u32).rev().collect();
@@ -100,7 +101,7 @@ pub(crate) fn boxed(module: &Module, op: Op, layouts: &mut Layouts) -> Option<La
 /// Where each block of a cluster holds all of what it puts into memory of its own: lanes stand side by side along what
 /// is fastest there. `None` without clusters, where any layout will do.
 pub(crate) fn stored(module: &Module, op: Op, layouts: &mut Layouts) -> Option<Layout> {
-    if layouts.blocks == 1 || !module.is(op, &LOCAL_ALLOC) {
+    if layouts.blocks == 1 || !AllocOp::is(module, op) {
         return None;
     }
     let encoding = SharedEncoding::of(module.ty(module.result(op, 0)))?;

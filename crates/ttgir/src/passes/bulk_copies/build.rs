@@ -7,11 +7,11 @@ use crate::ops::barrier::{
     WAIT_BARRIER,
 };
 use crate::ops::bulk::{BULK_LOAD, BULK_STORE, BULK_STORE_WAIT, BulkStoreWaitOp};
-use crate::ops::shared::{LOCAL_ALLOC, MEMDESC_INDEX};
+use crate::ops::shared::{AllocOp, MEMDESC_INDEX, allocate};
 use crate::types::memdesc_type;
 use ir::{Attr, Builder, Module, Op, Type, Value};
 use ttir::ops::constant::CONSTANT;
-use ttir::ops::descriptor::DescriptorLoadOp;
+use ttir::ops::descriptor::DescriptorAccessOp;
 use ttir::types::{elem, elem_bytes, numel, shape};
 
 /// Bits of a barrier.
@@ -36,7 +36,7 @@ pub(crate) fn make_barriers(builder: &mut Builder<'_>, count: usize) -> Value {
 /// Makes so many barriers, each for so many arrivals.
 pub(crate) fn make_barriers_for(builder: &mut Builder<'_>, count: usize, arrivals: u32) -> Value {
     let ty = memdesc_type(&[count as i64, 1], Type::int(BARRIER_BITS), &plain(), true);
-    let ring = builder.build_as(&LOCAL_ALLOC, &[], &[None], ty);
+    let ring = allocate(builder, ty);
     for index in 0..count {
         let index = number(builder, index as i64);
         let barrier = barrier_at(builder, ring, index);
@@ -112,10 +112,10 @@ pub(crate) fn bytes_of(module: &Module, load: Op) -> u64 {
 
 /// How the block of a load should lie in shared memory: as one of its users wants it, if bulk copies can leave it so.
 pub(crate) fn shared_for(module: &Module, load: Op) -> Option<SharedEncoding> {
-    let of = DescriptorLoadOp::new(module, load);
-    let users = module.uses(of.result()).iter().filter(|use_| module.is(use_.0, &LOCAL_ALLOC));
+    let of = DescriptorAccessOp::new(module, load);
+    let users = module.uses(of.block()).iter().filter(|use_| AllocOp::is(module, use_.0));
     let mut wanted = users.filter_map(|&(user, _)| SharedEncoding::of(module.ty(module.result(user, 0))));
-    let dims = shape(module.ty(of.result()));
+    let dims = shape(module.ty(of.block()));
     let wanted = wanted.find(|encoding| box_of(encoding, dims).is_some()).cloned();
     wanted.or_else(|| SharedEncoding::of_box(module.ty(of.desc())))
 }

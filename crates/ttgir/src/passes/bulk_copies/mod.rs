@@ -27,13 +27,13 @@ use super::pipeline_loops::load_from;
 use crate::infer;
 use crate::ops::bulk::{BulkLoadOp, BulkStoreOp};
 use crate::ops::group_dot::WARP_GROUP_DOT_WAIT;
-use crate::ops::shared::{LOCAL_ALLOC, MemdescTransOp};
+use crate::ops::shared::{AllocOp, MemdescTransOp, allocate};
 use crate::types::{memdesc, memdesc_type};
 use ir::pass::PassRow;
 use ir::{Attr, Block, Builder, Def, Diagnostic, Module, Op, Place, Type, TypeParam, Value};
 use rustc_hash::FxHashMap;
 use ttir::ops::constant::CONSTANT;
-use ttir::ops::descriptor::{self, DescriptorLoadOp};
+use ttir::ops::descriptor::{self, DescriptorAccessOp};
 use ttir::ops::func::{FuncOp, kernels};
 use ttir::types::{TENSORDESC, elem, shape};
 
@@ -47,7 +47,7 @@ pub static BULK_COPIES: PassRow = PassRow {
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     for function in kernels(module).map(|func| func.op).collect::<Vec<_>>() {
         for op in module.walk(function) {
-            if module.is(op, &descriptor::LOAD) {
+            if DescriptorAccessOp::load(module, op).is_some() {
                 copy_at_once(module, op);
             }
         }
@@ -61,12 +61,12 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 /// Begins the copy where the load stands, and waits for it.
 fn copy_at_once(module: &mut Module, op: Op) {
     let Some(encoding) = shared_for(module, op) else { return };
-    let of = DescriptorLoadOp::new(module, op);
-    let (desc, corner, value) = (of.desc(), of.indices().to_vec(), of.result());
+    let of = DescriptorAccessOp::new(module, op);
+    let (desc, corner, value) = (of.desc(), of.indices().to_vec(), of.block());
     let (ty, bytes) = (module.ty(value), bytes_of(module, op));
     let mut builder = Builder { loc: module.loc(op), place: Place::Before(op), module };
     let memory = memdesc_type(shape(ty), elem(ty), &encoding, true);
-    let target = builder.build_as(&LOCAL_ALLOC, &[], &[None], memory);
+    let target = allocate(&mut builder, memory);
     let ring = make_barriers(&mut builder, 1);
     let zero = build::number(&mut builder, 0);
     let barrier = barrier_at(&mut builder, ring, zero);
@@ -83,7 +83,7 @@ fn copy_at_once(module: &mut Module, op: Op) {
 fn give_to_users(builder: &mut Builder<'_>, value: Value, memory: Value) {
     let users: Vec<Op> = builder.module.uses(value).iter().map(|use_| use_.0).collect();
     for user in users {
-        if builder.module.is(user, &LOCAL_ALLOC) && lies_as(builder.module, user, memory) {
+        if AllocOp::is(builder.module, user) && lies_as(builder.module, user, memory) {
             let old = builder.module.result(user, 0);
             replace_memory(builder.module, old, memory);
             builder.module.erase(user);

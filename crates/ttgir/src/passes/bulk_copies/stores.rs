@@ -22,7 +22,7 @@ use crate::SharedEncoding;
 use crate::from_ttir::{MapPart, map_parts, map_slot};
 use crate::ops::bulk::BulkLoadOp;
 use crate::ops::roles::WARP_SPECIALIZE;
-use crate::ops::shared::{LOCAL_ALLOC, LOCAL_DEALLOC, LOCAL_STORE};
+use crate::ops::shared::{LOCAL_DEALLOC, LOCAL_STORE, allocate, allocate_with};
 use crate::passes::touches::Touches;
 use crate::roots::{Roots, reachable};
 use crate::types::memdesc_type;
@@ -35,7 +35,7 @@ use ttir::ops::atomic::Sem;
 use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate};
 use ttir::ops::constant::CONSTANT;
 use ttir::ops::control::{FLATTEN, IF, YIELD};
-use ttir::ops::descriptor::{self, DescriptorLoadOp, DescriptorStoreOp};
+use ttir::ops::descriptor::{self, DescriptorAccessOp, DescriptorStoreOp};
 use ttir::ops::forms::BinaryOp;
 use ttir::ops::func::FuncOp;
 use ttir::ops::memory::{BARRIER, BarrierOp, BarrierScope};
@@ -226,7 +226,7 @@ fn may_be_one(module: &Module, desc: Value, other: Value) -> bool {
 
 /// The descriptor of what an operation reads.
 fn read_of(module: &Module, op: Op) -> Option<Value> {
-    let desc = DescriptorLoadOp::of(module, op).map(DescriptorLoadOp::desc);
+    let desc = DescriptorAccessOp::load(module, op).map(DescriptorAccessOp::desc);
     desc.or_else(|| Some(BulkLoadOp::of(module, op)?.desc()))
 }
 
@@ -261,7 +261,7 @@ fn carry_out(module: &mut Module, entry: Block, plan: &Plan) {
         _ => None,
     };
     let target = plan.around.map(|around| {
-        let buffer = Builder::before(module, around).build_as(&LOCAL_ALLOC, &[], &[None], memory);
+        let buffer = allocate(&mut Builder::before(module, around), memory);
         behind(module, around).build_effect(&LOCAL_DEALLOC, &[buffer], &[]);
         buffer
     });
@@ -276,7 +276,7 @@ fn carry_out(module: &mut Module, entry: Block, plan: &Plan) {
             if plan.waits {
                 store_wait(&mut builder, 0, false);
             }
-            builder.build_as(&LOCAL_ALLOC, &[value], &[None], memory)
+            allocate_with(&mut builder, value, memory)
         }
     };
     fence(&mut builder);

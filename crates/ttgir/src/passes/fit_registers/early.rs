@@ -13,7 +13,7 @@
 use super::{only_reads, writes};
 use crate::Machine;
 use crate::ops::convert::ConvertLayoutOp;
-use crate::ops::shared::LOCAL_ALLOC;
+use crate::ops::shared::allocate_with;
 use crate::passes::pipeline_loops::{is_dot, load_from_memory, memory_between};
 use crate::types::memdesc_type;
 use ir::{Block, Builder, Module, Op, Traits, Value};
@@ -86,7 +86,7 @@ impl Found {
         for &op in &self.moves {
             module.move_before(first, op);
         }
-        let memory = Builder::before(module, first).build_as(&LOCAL_ALLOC, &[self.value], &[None], memory);
+        let memory = allocate_with(&mut Builder::before(module, first), self.value, memory);
         let loaded = load_from_memory(&mut Builder::before(module, user.0), memory, to);
         let conversion = module.def_op(old);
         module.replace_uses(old, loaded);

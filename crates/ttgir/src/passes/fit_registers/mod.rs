@@ -22,7 +22,7 @@ use crate::Encoding;
 use crate::Machine;
 use crate::module::operands_stay;
 use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
-use crate::ops::shared::LOCAL_ALLOC;
+use crate::ops::shared::allocate_with;
 use crate::passes::context::Context;
 use crate::types::memdesc_type;
 use ir::pass::PassRow;
@@ -236,7 +236,7 @@ fn to_memory(
         None => {
             let Some(encoding) = memory_between(module.ty(from), ty, machine) else { return false };
             let memory = memdesc_type(shape(ty), elem(ty), &encoding, false);
-            let memory = Builder::before(module, at).build_as(&LOCAL_ALLOC, &[from], &[None], memory);
+            let memory = allocate_with(&mut Builder::before(module, at), from, memory);
             memories.insert(value, memory);
             memory
         }

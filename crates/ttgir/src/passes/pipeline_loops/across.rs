@@ -26,7 +26,7 @@ use smallvec::SmallVec;
 use ttir::ops::arith_int::{ADDI, ANDI};
 use ttir::ops::compare::CmpIPredicate;
 use ttir::ops::control::{FLATTEN, FOR, ForOp, IF, YIELD};
-use ttir::ops::descriptor::DescriptorLoadOp;
+use ttir::ops::descriptor::DescriptorAccessOp;
 
 /// A loop around a loop, for whose next iteration copies are begun.
 pub(super) struct Outer {
@@ -64,7 +64,7 @@ impl Outer {
             return None;
         }
         for copy in &plan.copies {
-            let desc = DescriptorLoadOp::new(module, copy.load).desc();
+            let desc = DescriptorAccessOp::new(module, copy.load).desc();
             if inside(desc) || is_written(module, desc) {
                 return None;
             }
@@ -81,7 +81,7 @@ impl Outer {
 fn needs(module: &Module, op: Op, outer: Op, plan: &Plan) -> Vec<Value> {
     let of = ForOp::new(module, op);
     let indices =
-        plan.copies.iter().flat_map(|copy| DescriptorLoadOp::new(module, copy.load).indices().to_vec());
+        plan.copies.iter().flat_map(|copy| DescriptorAccessOp::new(module, copy.load).indices().to_vec());
     let slice = plan.ahead.slice.iter().flat_map(|&inner| module.operands(inner).to_vec());
     let inits = plan.ahead.carried.iter().map(|&number| of.inits()[number]);
     let yields = plan.ahead.carried.iter().map(|&number| of.yielded()[number]);

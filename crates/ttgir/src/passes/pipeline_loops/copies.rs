@@ -13,7 +13,7 @@ use ttir::ops::arith_int::ANDI;
 use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate};
 use ttir::ops::constant::CONSTANT;
 use ttir::ops::control::ForOp;
-use ttir::ops::descriptor::DescriptorLoadOp;
+use ttir::ops::descriptor::DescriptorAccessOp;
 use ttir::ops::shape::SPLAT;
 use ttir::types::{elem, is_tensor, shape, tensor};
 
@@ -120,7 +120,7 @@ pub(super) fn begin_bulk(
     for (copy, &ring) in copies() {
         builder.loc = builder.module.loc(copy.load);
         let get = |value: &Value| values.get(value).copied().unwrap_or(*value);
-        let of = DescriptorLoadOp::new(builder.module, copy.load);
+        let of = DescriptorAccessOp::new(builder.module, copy.load);
         let (desc, corner): (Value, Vec<Value>) = (of.desc(), of.indices().iter().map(get).collect());
         let target = view(builder, ring, copy, index);
         load(builder, &BulkTile { desc, corner: &corner, target }, barrier, condition);

@@ -5,7 +5,7 @@ use super::copies::{Rings, Values, begin, carry, carry_through, compare, integer
 use super::plan::{PipelinedLoad, Plan};
 use crate::ops::async_copy::{ASYNC_WAIT, AsyncWaitOp};
 use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
-use crate::ops::shared::{LOCAL_ALLOC, LOCAL_DEALLOC, LOCAL_LOAD, MEMDESC_TRANS, MemdescTransOp};
+use crate::ops::shared::{AllocOp, LOCAL_DEALLOC, LOCAL_LOAD, MEMDESC_TRANS, MemdescTransOp, allocate};
 use crate::passes::bulk_copies::{barrier_at, end_barriers, lies_as, make_barriers, replace_memory, wait};
 use crate::types::{memdesc_type, token_type};
 use crate::{Encoding, infer, replace_encoding};
@@ -80,7 +80,7 @@ pub(super) fn make_ring(module: &mut Module, op: Op, copy: &PipelinedLoad, slots
     let mut sizes = vec![slots as i64];
     sizes.extend(shape(ty));
     let memory = memdesc_type(&sizes, elem(ty), &copy.shared, true);
-    Builder::before(module, op).build_as(&LOCAL_ALLOC, &[], &[None], memory)
+    allocate(&mut Builder::before(module, op), memory)
 }
 
 /// The number of the buffer that an iteration fills.
@@ -247,7 +247,7 @@ fn replace_users(builder: &mut Builder<'_>, copy: &PipelinedLoad, buffer: Value,
         if builder.module.operands(user).first() != Some(&value) || copy.other.is_some() {
             continue;
         }
-        if builder.module.is(user, &LOCAL_ALLOC) {
+        if AllocOp::is(builder.module, user) {
             if lies_as(builder.module, user, buffer) {
                 let old = builder.module.result(user, 0);
                 replace_memory(builder.module, old, buffer);

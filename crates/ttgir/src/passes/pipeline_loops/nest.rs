@@ -21,7 +21,7 @@ use ir::{Block, Def, Module, Op, Traits, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use ttir::axis::AxisTable;
 use ttir::ops::control::{FLATTEN, FOR, ForOp, IF, IfOp, WARP_SPECIALIZE as ASKED};
-use ttir::ops::descriptor::DescriptorLoadOp;
+use ttir::ops::descriptor::DescriptorAccessOp;
 use ttir::ops::func::kernels;
 use ttir::types::is_tensor;
 
@@ -212,7 +212,7 @@ fn check(module: &Module, op: Op, plan: &Plan, span: &[Op]) -> Result<(), Reason
     let writes = before.iter().any(|&inner| module.row(inner).writes());
     let goes_ahead = loops.len() > 1 || writes;
     for copy in &plan.copies {
-        let desc = DescriptorLoadOp::new(module, copy.load).desc();
+        let desc = DescriptorAccessOp::new(module, copy.load).desc();
         if module.def_op(desc).is_some_and(|def| span.iter().any(|&own| module.is_inside(def, own))) {
             return Err("a descriptor is made inside of it");
         }
@@ -313,7 +313,7 @@ impl Tree<'_> {
     fn inner(&self, op: Op, block: Block) -> Result<(Inner, Vec<Value>), Reason> {
         let module = self.module;
         if let Some(plan) = self.plans.get(&op) {
-            let indices = |load: Op| DescriptorLoadOp::new(module, load).indices().to_vec();
+            let indices = |load: Op| DescriptorAccessOp::new(module, load).indices().to_vec();
             let needs = plan.copies.iter().flat_map(|copy| indices(copy.load)).collect();
             return Ok((Inner::Copies(Box::new(plan.clone())), needs));
         }

@@ -6,7 +6,7 @@
 use crate::SharedEncoding;
 use crate::ops::access::is_block_load;
 use crate::ops::convert::CONVERT_LAYOUT;
-use crate::ops::shared::{LOCAL_ALLOC, MemdescTransOp};
+use crate::ops::shared::{AllocOp, MemdescTransOp};
 use crate::passes::accelerate_dots::swizzled;
 use crate::passes::assign_layouts::memory_access;
 use crate::passes::bulk_copies;
@@ -17,7 +17,7 @@ use rustc_hash::FxHashSet;
 use ttir::axis::AxisTable;
 use ttir::ops::access::AccessOp;
 use ttir::ops::constant::splat_bits;
-use ttir::ops::descriptor::DescriptorLoadOp;
+use ttir::ops::descriptor::DescriptorAccessOp;
 use ttir::ops::dot::MatmulOp;
 use ttir::ops::shape::TRANS;
 use ttir::types::{elem, elem_bytes, is_tensor};
@@ -124,7 +124,7 @@ pub(crate) fn feeds_dot(module: &Module, within: Option<Block>, load: Op) -> boo
             if is_dot(module, user) && slot < 2 {
                 return true;
             }
-            let moves = module.has(user, Traits::PURE) || module.is(user, &LOCAL_ALLOC);
+            let moves = module.has(user, Traits::PURE) || AllocOp::is(module, user);
             let near = within.is_none_or(|body| module.block_of(user) == Some(body));
             let stays = near && !module.has(user, Traits::TERMINATOR);
             if moves && stays && !is_dot(module, user) && seen.insert(user) {
@@ -136,12 +136,12 @@ pub(crate) fn feeds_dot(module: &Module, within: Option<Block>, load: Op) -> boo
 }
 
 fn is_read_by_groups(module: &Module, load: Op) -> bool {
-    module.uses(module.result(load, 0)).iter().any(|&(user, _)| module.is(user, &LOCAL_ALLOC))
+    module.uses(module.result(load, 0)).iter().any(|&(user, _)| AllocOp::is(module, user))
 }
 
 /// A load by a descriptor, which launches make for bulk copies.
 fn bulk_copy_of(module: &Module, load: Op) -> Option<PipelinedLoad> {
-    DescriptorLoadOp::of(module, load)?;
+    DescriptorAccessOp::load(module, load)?;
     Some(PipelinedLoad {
         load,
         shared: bulk_copies::shared_for(module, load)?,
@@ -187,7 +187,7 @@ fn shared_for(
     encoding: &Encoding,
 ) -> SharedEncoding {
     for &(user, _) in module.uses(value) {
-        if module.is(user, &LOCAL_ALLOC)
+        if AllocOp::is(module, user)
             && let Some(shared) = SharedEncoding::of(module.ty(module.result(user, 0)))
         {
             return shared.clone();
@@ -240,7 +240,7 @@ impl AddressSlice {
         for &load in loads {
             match AccessOp::of(module, load) {
                 Some(access) => values.extend([access.ptr()].into_iter().chain(access.mask())),
-                None => values.extend(DescriptorLoadOp::new(module, load).indices()),
+                None => values.extend(DescriptorAccessOp::new(module, load).indices()),
             }
         }
         AddressSlice::of_values(module, body, &values)

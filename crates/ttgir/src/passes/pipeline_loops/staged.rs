@@ -19,7 +19,7 @@ use super::copies::{Values, bind, carry, compare, copy_slice, guard, place, yiel
 use super::plan::{PipelinedLoad, Plan};
 use crate::Machine;
 use crate::ops::convert::ConvertLayoutOp;
-use crate::ops::shared::{LOCAL_ALLOC, LOCAL_LOAD, LOCAL_STORE};
+use crate::ops::shared::{LOCAL_LOAD, LOCAL_STORE, allocate};
 use crate::types::memdesc_type;
 use crate::{BasisList, Encoding, SharedEncoding};
 use ir::{Block, Builder, Module, Op, OpInit, Place, Type, Value};
@@ -89,7 +89,7 @@ fn make_buffer(module: &mut Module, op: Op, copy: &PipelinedLoad, machine: &Mach
     let ty = module.ty(module.result(copy.load, 0));
     let encoding = memory_of(module, copy, machine).unwrap_or_else(|| copy.shared.clone());
     let memory = memdesc_type(shape(ty), elem(ty), &encoding, true);
-    Builder::before(module, op).build_as(&LOCAL_ALLOC, &[], &[None], memory)
+    allocate(&mut Builder::before(module, op), memory)
 }
 
 /// Where the elements of a load lie in shared memory on their way to the layout in which a dot takes them.

@@ -102,7 +102,7 @@ fn lds_offsets(module: &Module) -> (FxHashMap<String, u64>, usize) {
 
 /// The number of a function among those with bodies, in order of the text.
 fn number_of(module: &Module, function: &Function) -> u32 {
-    module.functions().position(|other| other.name == function.name).unwrap_or(0) as u32
+    module.functions().position(|other| other.name == function.name).expect("a function of the module") as u32
 }
 
 impl<'m> Assembler<'m> {
@@ -311,8 +311,8 @@ impl<'m> Assembler<'m> {
     }
 
     fn finish(self, lds: usize) -> Code {
-        let ends: Vec<End> =
-            self.blocks.iter().map(|block| block.end.clone().unwrap_or(End::Unreachable)).collect();
+        let end = |block: &RawBlock| block.end.clone().expect("verified: every block has a terminator");
+        let ends: Vec<End> = self.blocks.iter().map(end).collect();
         let joins = post_dominators(&ends.iter().map(targets).collect::<Vec<_>>());
         let mut blocks = Vec::with_capacity(ends.len());
         for ((raw, end), join) in self.blocks.into_iter().zip(ends).zip(joins) {

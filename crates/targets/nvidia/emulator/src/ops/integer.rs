@@ -305,7 +305,11 @@ pub(crate) fn sad(site: &mut Site<'_>) -> Decoded {
 /// `dp4a`, `dp2a`: a dot product of bytes.
 pub(crate) fn dot(site: &mut Site<'_>) -> Decoded {
     let four = site.mnemonic == "dp4a";
-    let half = if four { 0 } else { site.choice(&[("lo", 0), ("hi", 1)]).unwrap_or(0) };
+    let half = match site.choice(&[("lo", 0), ("hi", 1)]) {
+        Some(half) => half,
+        None if four => 0,
+        None => return site.error("`.lo` or `.hi` is missing"),
+    };
     let (left, right) = (site.ty()?, site.ty()?);
     whole(site, left)?;
     whole(site, right)?;

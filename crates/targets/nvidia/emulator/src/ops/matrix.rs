@@ -34,7 +34,9 @@ fn shape(site: &mut Site<'_>) -> Result<Shape, Diagnostic> {
     if !site.flag("m8n8") {
         return site.error("only tiles of `.m8n8` can be run");
     }
-    let tiles = site.choice(&[("x1", 1), ("x2", 2), ("x4", 4)]).unwrap_or(1);
+    let Some(tiles) = site.choice(&[("x1", 1), ("x2", 2), ("x4", 4)]) else {
+        return site.error("the number of tiles is missing");
+    };
     let transposed = site.flag("trans");
     let space = site.space();
     if site.ty()? != Type::B16 {

@@ -143,7 +143,7 @@ fn store(
         let shared = step.effective(source, lane);
         let mut pieces = pieces(step, &map, &coordinates, shared, lane)?;
         pieces.retain(|piece| piece.global.is_some());
-        let ty = Type::named(ELEMENT_TYPES[usize::from(map.element)]).unwrap_or(Type::B8);
+        let ty = Type::named(ELEMENT_TYPES[usize::from(map.element)]).expect("the table has types of PTX");
         let reduce = reduce.map(|reduce| Reduce { ty, ..reduce });
         begin_store(step, lane, pieces, reduce);
     }

@@ -13,7 +13,7 @@ mod memory;
 
 use crate::pattern::{Need, Pattern, Row};
 use rustc_hash::FxHashMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 const FAMILIES: &[&[Row]] = &[
     arithmetic::ROWS,
@@ -25,16 +25,32 @@ const FAMILIES: &[&[Row]] = &[
     matrix::ROWS,
 ];
 
-/// The patterns by the first word of their mnemonics.
-static INDEX: LazyLock<FxHashMap<&'static str, Vec<(&'static Row, Pattern)>>> = LazyLock::new(|| {
-    let mut index: FxHashMap<&'static str, Vec<(&'static Row, Pattern)>> = FxHashMap::default();
+/// A row with its pattern, which is taken apart when a mnemonic with its first word is first looked for: most kernels
+/// use few of the rows.
+struct Entry {
+    row: &'static Row,
+    pattern: OnceLock<Pattern>,
+}
+
+impl Entry {
+    fn pattern(&self) -> &Pattern {
+        self.pattern.get_or_init(|| Pattern::parse(self.row).expect("a test reads every row"))
+    }
+}
+
+/// The rows by the first word of their mnemonics.
+static INDEX: LazyLock<FxHashMap<&'static str, Vec<Entry>>> = LazyLock::new(|| {
+    let mut index: FxHashMap<&'static str, Vec<Entry>> = FxHashMap::default();
     for row in rows() {
-        if let Some(pattern) = Pattern::parse(row) {
-            index.entry(pattern.first_word()).or_default().push((row, pattern));
-        }
+        index.entry(row.first_word()).or_default().push(Entry { row, pattern: OnceLock::new() });
     }
     index
 });
+
+fn entries(mnemonic: &str) -> &'static [Entry] {
+    let first = mnemonic.split_once('.').map_or(mnemonic, |(first, _)| first);
+    INDEX.get(first).map_or(&[], Vec::as_slice)
+}
 
 /// All rows.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
@@ -43,18 +59,13 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
 
 /// The row of a mnemonic and what it needs; `None` where it is not known.
 pub fn find(mnemonic: &str) -> Option<(&'static Row, Need)> {
-    let first = mnemonic.split('.').next().unwrap_or(mnemonic);
-    let patterns = INDEX.get(first)?;
-    patterns.iter().find_map(|(row, pattern)| Some((*row, pattern.need(mnemonic)?)))
+    entries(mnemonic).iter().find_map(|entry| Some((entry.row, entry.pattern().need(mnemonic)?)))
 }
 
 /// The same for text that somebody else wrote, whose modifiers may stand in another order.
 pub fn find_in_any_order(mnemonic: &str) -> Option<(&'static Row, Need)> {
-    let others = || {
-        let patterns = INDEX.get(mnemonic.split('.').next()?)?;
-        patterns.iter().find_map(|(row, pattern)| Some((*row, pattern.need_in_any_order(mnemonic)?)))
-    };
-    find(mnemonic).or_else(others)
+    let need = |entry: &Entry| Some((entry.row, entry.pattern().need_in_any_order(mnemonic)?));
+    find(mnemonic).or_else(|| entries(mnemonic).iter().find_map(need))
 }
 
 #[cfg(test)]

@@ -214,7 +214,10 @@ fn logic(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome 
         return Ok(());
     }
     let row = row(data.op)?;
-    let name = if bits == 1 { row.logic.unwrap_or_default() } else { row.names[super::width_index(bits)] };
+    let name = match bits {
+        1 => row.logic.ok_or_else(|| format!("`{}` of truth values has no PTX", data.op.row().name))?,
+        _ => row.names[super::width_index(bits)],
+    };
     let (a, b) = (s.arg(data, 0, part), s.arg(data, 1, part));
     s.push(name, &[to], &[a, b]);
     Ok(())

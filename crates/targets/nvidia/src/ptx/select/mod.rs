@@ -407,8 +407,12 @@ impl<'a> Selector<'a> {
         }
         let ty = self.ty(value);
         if self.word_places[value] == (0, 0) {
+            let Some(count) = word_count(ty) else {
+                self.fail(format!("PTX has no registers for {ty}"));
+                return self.fresh(Class::B32);
+            };
             let start = self.words.len();
-            self.words.resize(start + word_count(ty).unwrap_or(0) as usize, None.into());
+            self.words.resize(start + count as usize, None.into());
             self.word_places[value] = (start as u32, self.words.len() as u32);
         }
         let (start, end) = self.word_places[value];

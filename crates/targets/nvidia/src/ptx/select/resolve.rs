@@ -61,8 +61,12 @@ impl Selector<'_> {
             (_, Some(shape)) => Some(shape.class),
             _ => None,
         };
+        let Some(class) = class else {
+            self.fail(format!("PTX has no register for {}", self.ty(value)));
+            return self.fresh(Class::B32);
+        };
         let operand = self.part(value, part);
-        self.in_register(class.unwrap_or(Class::B32), operand)
+        self.in_register(class, operand)
     }
 
     /// An operand in a register, constants from the pool.
