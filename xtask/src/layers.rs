@@ -207,14 +207,14 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "py",
         folder: "py",
-        about: "the door of Python: conversions and docstrings",
+        about: "the Python API: conversions and docstrings",
         uses: &["ir", "ttir", "frontend", "target", "inspect", "runtime", "cli"],
         ignores: "how a kernel is launched",
     },
     Layer {
         name: "cli",
         folder: "cli",
-        about: "the door of the command line",
+        about: "the command",
         uses: &[
             "ir", "ttir", "ttgir", "layout", "frontend", "llir", "target", "targets", "inspect", "runtime",
         ],
@@ -223,7 +223,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "deuteron",
         folder: "deuteron",
-        about: "the door of Rust",
+        about: "the Rust API",
         uses: &["runtime", "target"],
         ignores: "",
     },

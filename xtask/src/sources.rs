@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// One file.
+#[derive(Clone)]
 pub(crate) struct SourceFile {
     /// Its path below the root, with `/`.
     pub(crate) path: String,

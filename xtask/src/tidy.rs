@@ -79,6 +79,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     findings.extend(touches(&files, &mut exceptions));
     findings.extend(unread_fields(&files));
     findings.extend(architecture(root)?);
+    findings.extend(paths_of_page(root, &[files.clone(), sources::python_files(root)?].concat())?);
     for file in &sources::python_files(root)? {
         findings.extend(
             python::findings(file).into_iter().map(|(line, what)| Finding::new(&file.path, line, what)),
@@ -130,6 +131,35 @@ fn architecture(root: &Path) -> Result<Option<Finding>, String> {
     let is_stale = layers::page(&text).is_none_or(|page| page != text);
     let message = "the table of crates is not that of xtask/src/layers.rs: `cargo xtask layers` writes it";
     Ok(is_stale.then(|| Finding::new(layers::PAGE, 1, message)))
+}
+
+/// Files and folders that the page about the architecture names and that are not there.
+fn paths_of_page(root: &Path, files: &[SourceFile]) -> Result<Vec<Finding>, String> {
+    let page = root.join(layers::PAGE);
+    let text = std::fs::read_to_string(&page).map_err(|error| format!("{}: {error}", page.display()))?;
+    let lost = lost_paths(&text, files).into_iter();
+    let message = |path: &str| format!("there is no `{path}`, a file or folder of Rust or Python");
+    Ok(lost.map(|(line, path)| Finding::new(layers::PAGE, line, message(path))).collect())
+}
+
+/// Words in backticks that are paths, and with which no file's path ends, or in which no file lies.
+fn lost_paths<'t>(page: &'t str, files: &[SourceFile]) -> Vec<(usize, &'t str)> {
+    let is_path = |word: &str| {
+        let of_path = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '/';
+        match word.strip_suffix(".rs") {
+            Some(stem) => stem.chars().all(of_path),
+            None => word.contains('/') && !word.ends_with('/') && word.chars().all(of_path),
+        }
+    };
+    let is_there = |word: &str| {
+        let (end, middle) = (format!("/{word}"), format!("/{word}/"));
+        let mut paths = files.iter().map(|file| format!("/{}", file.path));
+        paths.any(|path| path.ends_with(&end) || path.contains(&middle))
+    };
+    let lines = page.lines().enumerate();
+    let words =
+        lines.flat_map(|(at, line)| line.split('`').skip(1).step_by(2).map(move |word| (at + 1, word)));
+    words.filter(|(_, word)| is_path(word) && !is_there(word)).collect()
 }
 
 /// Operations that more files name than their entry allows.
@@ -311,7 +341,7 @@ impl Exceptions {
 
 #[cfg(test)]
 mod tests {
-    use super::{Exceptions, check, glob_imports, header, vendor_stem, vendor_words};
+    use super::{Exceptions, check, glob_imports, header, lost_paths, vendor_stem, vendor_words};
     use crate::sources::{SourceFile, root};
 
     fn file(text: &str) -> SourceFile {
@@ -323,6 +353,14 @@ mod tests {
         let findings = check(&root()).expect("the workspace can be read");
         let list: Vec<String> = findings.iter().map(ToString::to_string).collect();
         assert!(list.is_empty(), "{}", list.join("\n"));
+    }
+
+    #[test]
+    fn paths_that_lead_nowhere_are_found() {
+        let files = [SourceFile { path: "crates/x/src/ops/dot.rs".to_owned(), text: String::new() }];
+        let page =
+            "`ops/dot.rs` and `x/src/ops`,\n`ops/load.rs`, `src/shape`, `Dot::rs`, `docs/a.md`, `crates/`";
+        assert_eq!(lost_paths(page, &files), [(2, "ops/load.rs"), (2, "src/shape")]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! neighbours the lane holds (the layout), how many of them are known to lie behind each other from an aligned address
 //! on (axis analysis of the addresses), and how many share one truth value (axis analysis of the mask).
 
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::free::FreeBits;
 use crate::types;

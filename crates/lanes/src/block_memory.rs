@@ -1,6 +1,6 @@
 //! Blocks in shared memory: stores and loads of all registers as planned, and conversions that go through it.
 
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::notes::note_block;
 use crate::ops::memory::{from_memory, in_memory, to_memory};
@@ -10,7 +10,7 @@ use crate::target::Access;
 use crate::types;
 use crate::value::Region;
 use ir::Type;
-use layout::convert::{self, Conversion, Step};
+use layout::convert::{self, AccessStep, Conversion};
 use llir::Value;
 use rustc_hash::FxHashMap;
 use target::survey::SharedBy;
@@ -41,7 +41,7 @@ impl Addresses {
     }
 
     /// The address of a step and the constant to add.
-    pub(crate) fn of(&mut self, cx: &mut Cx<'_>, step: &Step) -> (Value, i64) {
+    pub(crate) fn of(&mut self, cx: &mut Cx<'_>, step: &AccessStep) -> (Value, i64) {
         let at = step.offset * self.bytes;
         let (mixed, plain) = (at & self.varying, at & !self.varying);
         let address = match self.known.get(&(mixed, step.far)) {

@@ -1,7 +1,7 @@
 //! Single elements: what the lowering of elementwise operations is given of this one.
 
 use crate::affine::Affine;
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Error;
 use elementwise::{Ctx, Sums};
 use llir::{FunctionBuilder, Type, Value};

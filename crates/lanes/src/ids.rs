@@ -1,6 +1,6 @@
 //! The numbers of a lane: in its program, in its warp, of its warp; and positions that follow from them by a layout.
 
-use crate::cx::{Cx, Ids, Role};
+use crate::context::{Cx, Ids, Role};
 use crate::free::FreeBits;
 use layout::{Dim, LinearLayout};
 use llir::{IntCompare, Value};

@@ -3,7 +3,7 @@
 //! A kernel's parameters are those of its function in order, then the addresses of the two scratch regions. Functions
 //! that are called are lowered where they are called; a kernel has no calls.
 
-use crate::cx::{Cx, CxParts};
+use crate::context::{Cx, CxParts};
 use crate::error::{Error, Result, at};
 use crate::facts::{Facts, Notes, Options, Scratch};
 use crate::ops::{self, roles};

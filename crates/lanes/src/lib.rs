@@ -13,8 +13,8 @@
 mod access;
 mod affine;
 mod block_memory;
+mod context;
 mod copies;
-mod cx;
 mod element;
 mod error;
 mod facts;
@@ -39,7 +39,7 @@ mod types;
 mod value;
 mod view;
 
-pub use cx::{Cx, Handler};
+pub use context::{Cx, Handler};
 pub use error::{Error, Result, SharedMemoryNeed};
 pub use facts::{Facts, Options, Scratch};
 pub use free::FreeBits;

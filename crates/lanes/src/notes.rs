@@ -3,7 +3,7 @@
 //! Nothing here decides anything.
 
 use crate::access::AccessPlan;
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::free::FreeBits;
 use crate::types;

@@ -1,6 +1,6 @@
 //! Elements as integers, and narrow ones together in one 32-bit register.
 
-use crate::cx::Cx;
+use crate::context::Cx;
 use llir::{Op, Type, Value, Values};
 
 /// The type of the integer that [`as_integer`] makes of a value of a type.

@@ -5,11 +5,11 @@
 //! register's, lane's and warp's number stands for; all is linear.
 
 use crate::block_memory::Addresses;
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::notes::note_rows;
 use crate::shuffle_words::from_words;
 use crate::view::View;
-use layout::convert::{Access, Step};
+use layout::convert::{Access, AccessStep};
 use llir::Value;
 
 /// Bytes of a row, and of a lane's part of it.
@@ -26,7 +26,7 @@ struct Places {
 }
 
 /// How a block is loaded by rows.
-struct Plan {
+struct RowLoadPlan {
     /// Bits of the number of a register within the 4 bytes of a lane.
     inner: Vec<usize>,
     /// What the bits of a lane's number stand for when it names a row.
@@ -60,7 +60,7 @@ impl Places {
         self.register.iter().position(|at| *at == place)
     }
 
-    fn plan(&self) -> Option<Plan> {
+    fn plan(&self) -> Option<RowLoadPlan> {
         if self.thread.len() < LANES.trailing_zeros() as usize || self.bytes > PART {
             return None;
         }
@@ -82,7 +82,7 @@ impl Places {
         let apart = |place: &u32| place & (ROW - 1) == 0;
         let outer = others.iter().chain(&chosen).map(|bit| &self.register[*bit]);
         let whole = rows.iter().chain(outer).chain(&self.thread[5..]).all(apart);
-        whole.then_some(Plan { inner, rows, chosen, others, transposed })
+        whole.then_some(RowLoadPlan { inner, rows, chosen, others, transposed })
     }
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn load(cx: &mut Cx<'_>, view: &View, load: &Access, bytes: u32) -> O
         let start = spread(number, &plan.others);
         let place = plan.others.iter().filter(|bit| start >> **bit & 1 != 0);
         let place = place.fold(0, |place, bit| place ^ places.register[*bit]);
-        let step = Step { registers: vec![start as u32], offset: place / bytes, round: 0, far: 0 };
+        let step = AccessStep { registers: vec![start as u32], offset: place / bytes, round: 0, far: 0 };
         let (pointer, offset) = addresses.of(cx, &step);
         let words =
             cx.target.load_rows(&mut cx.b, (pointer, offset), 1 << plan.chosen.len(), plan.transposed);

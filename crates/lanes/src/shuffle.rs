@@ -1,6 +1,6 @@
 //! Lanes of a warp exchange registers by shuffles: the instructions of a planned exchange.
 
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::shuffle_words::{from_words, to_words};
 use crate::target::Shuffle;
 use layout::convert::{Choice, Exchange, Source};

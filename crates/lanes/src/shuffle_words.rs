@@ -1,6 +1,6 @@
 //! Elements as 32-bit integers, the unit that lanes send each other: small ones several to a word, wide ones as two.
 
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::packing::{as_integer, from_integer, join, split};
 use llir::{Type, Value};
 

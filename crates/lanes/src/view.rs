@@ -2,7 +2,7 @@
 //! stand for.
 
 use crate::block_memory::element_bytes;
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::{Result, at};
 use crate::free::FreeBits;
 use crate::value::{LaneValue, Region};

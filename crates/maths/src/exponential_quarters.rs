@@ -46,7 +46,7 @@ pub(super) fn serves(b: &Builder<'_, '_>) -> bool {
 pub(super) fn exp(b: &mut Builder<'_, '_>, x: Value) -> Value {
     in_registers(b, x, |b, x| {
         let x = b.at_least(x, EXP_LAST);
-        let step = Step::of(b, x, std::f64::consts::LOG2_E);
+        let step = PowerParts::of(b, x, std::f64::consts::LOG2_E);
         let (high, low) = (b.float(LN2.0), b.float(LN2.1));
         // The polynomial does not wait for what the second part adds.
         let near = b.neg_mul_add(high, step.n, x);
@@ -63,7 +63,7 @@ pub(super) fn exp(b: &mut Builder<'_, '_>, x: Value) -> Value {
 pub(super) fn exp2(b: &mut Builder<'_, '_>, x: Value) -> Value {
     in_registers(b, x, |b, x| {
         let x = b.at_least(x, EXP2_LAST);
-        let step = Step::of(b, x, 1.0);
+        let step = PowerParts::of(b, x, 1.0);
         let r = b.fsub(x, step.n);
         let slope = b.polynomial(r, &EXP2);
         let scaled = b.fmul(r, step.power);
@@ -97,14 +97,14 @@ fn in_registers(
 }
 
 /// The nearest multiple of a quarter, and 2 to the power of it, larger by [`LARGER`].
-struct Step {
+struct PowerParts {
     n: Value,
     power: Value,
 }
 
-impl Step {
+impl PowerParts {
     /// Of `x * factor`.
-    fn of(b: &mut Builder<'_, '_>, x: Value, factor: f64) -> Step {
+    fn of(b: &mut Builder<'_, '_>, x: Value, factor: f64) -> PowerParts {
         let magic = b.float(MAGIC);
         let carrier = if factor == 1.0 {
             b.fadd(x, magic)
@@ -123,6 +123,6 @@ impl Step {
         let picked = b.bits(picked);
         let whole = b.shl(bits, 21);
         let power = b.iadd(whole, picked);
-        Step { n, power: b.with_bits(power) }
+        PowerParts { n, power: b.with_bits(power) }
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn serves(b: &Builder<'_, '_>) -> bool {
 /// `exp(x)` for an `x` whose result does not overflow by more than a factor of two, or NaN.
 pub(super) fn exp(b: &mut Builder<'_, '_>, x: Value) -> Value {
     in_tables(b, x, |b, x| {
-        let step = Step::of(b, x, std::f64::consts::LOG2_E);
+        let step = PowerParts::of(b, x, std::f64::consts::LOG2_E);
         let (high, low) = (b.float(LN2.0), b.float(LN2.1));
         let r = b.neg_mul_add(high, step.n, x);
         let r = b.neg_mul_add(low, step.n, r);
@@ -50,7 +50,7 @@ pub(super) fn exp(b: &mut Builder<'_, '_>, x: Value) -> Value {
 /// `2^x` for an `x` whose result does not overflow by more than a factor of two, or NaN.
 pub(super) fn exp2(b: &mut Builder<'_, '_>, x: Value) -> Value {
     in_tables(b, x, |b, x| {
-        let step = Step::of(b, x, 1.0);
+        let step = PowerParts::of(b, x, 1.0);
         let r = b.fsub(x, step.n);
         let slope = b.polynomial(r, &EXP2);
         let scaled = b.fmul(r, step.power);
@@ -78,14 +78,14 @@ fn in_tables(
 }
 
 /// The nearest multiple of a sixteenth, and 2 to the power of its fraction.
-struct Step {
+struct PowerParts {
     n: Value,
     power: Value,
 }
 
-impl Step {
+impl PowerParts {
     /// Of `x * factor`.
-    fn of(b: &mut Builder<'_, '_>, x: Value, factor: f64) -> Step {
+    fn of(b: &mut Builder<'_, '_>, x: Value, factor: f64) -> PowerParts {
         let magic = b.float(MAGIC);
         let carrier = match factor == 1.0 {
             true => b.fadd(x, magic),
@@ -99,7 +99,7 @@ impl Step {
         let bits_of = |number| (f64::from(number) / f64::from(TABLE)).exp2() as f32;
         let table: Vec<u128> = (0..TABLE).map(|number| u128::from(bits_of(number).to_bits())).collect();
         let table = b.b.lanes(Type::F32.with_lanes(TABLE), &table);
-        Step { n, power: b.machine.pick(b.b, table, bits) }
+        PowerParts { n, power: b.machine.pick(b.b, table, bits) }
     }
 
     /// `m` times two to the power of the whole part; zero where `x` is no more than `last`, whatever `m` is there.

@@ -72,7 +72,7 @@ impl Roots {
         }
     }
 
-    /// Follows pointers until nothing changes; what has no root yet gets it in a later turn.
+    /// Follows pointers until nothing changes; what has no root yet gets it in a later iteration.
     fn spread(&mut self, module: &Module, ops: &[Op]) {
         loop {
             let before: usize = self.of.values().map(Vec::len).sum();

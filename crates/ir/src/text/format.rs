@@ -17,7 +17,7 @@ pub(super) enum Part {
 
 /// One step of a format.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Step {
+pub(super) enum Directive {
     /// A word or punctuation as it stands.
     Literal(&'static str),
     /// The values or the attribute of a part.
@@ -32,15 +32,15 @@ pub(super) enum Step {
     FunctionalType,
     /// All attributes that no step names.
     AttrDict,
-    /// Steps that are written if the first part in them is there.
-    Optional(Part, Vec<Step>),
+    /// Directives that are written if the first part in them is there.
+    Optional(Part, Vec<Directive>),
 }
 
 /// A format, ready to use.
 #[derive(Debug)]
-pub(super) struct Steps {
+pub(super) struct Directives {
     /// The steps in order.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<Directive>,
     /// Slots that steps name, and so the dictionary does not hold.
     pub(super) named: Vec<usize>,
 }
@@ -50,8 +50,8 @@ pub(super) struct Steps {
 /// # Panics
 /// When the string is malformed or names something the row does not declare: a mistake in the row that the first use of
 /// it, so any test, brings out.
-pub(super) fn steps(row: &'static OpRow, text: &'static str) -> &'static Steps {
-    static KNOWN: OnceLock<RwLock<FxHashMap<(usize, usize), &'static Steps>>> = OnceLock::new();
+pub(super) fn steps(row: &'static OpRow, text: &'static str) -> &'static Directives {
+    static KNOWN: OnceLock<RwLock<FxHashMap<(usize, usize), &'static Directives>>> = OnceLock::new();
     let poisoned = "the table is only ever inserted into, so a panic elsewhere leaves it whole";
     let known = KNOWN.get_or_init(RwLock::default);
     let key = (std::ptr::from_ref(row) as usize, text.as_ptr() as usize);
@@ -61,7 +61,7 @@ pub(super) fn steps(row: &'static OpRow, text: &'static str) -> &'static Steps {
     let mut reader = Reader { row, rest: text, named: Vec::new() };
     let steps = reader.steps();
     assert!(reader.rest.is_empty(), "{}: unbalanced `{}` in the format", row.name, reader.rest);
-    let steps: &'static Steps = Box::leak(Box::new(Steps { steps, named: reader.named }));
+    let steps: &'static Directives = Box::leak(Box::new(Directives { steps, named: reader.named }));
     known.write().expect(poisoned).insert(key, steps);
     steps
 }
@@ -74,7 +74,7 @@ struct Reader {
 
 impl Reader {
     /// Reads up to the end or to the `)?` that closes the open group.
-    fn steps(&mut self) -> Vec<Step> {
+    fn steps(&mut self) -> Vec<Directive> {
         let mut steps = Vec::new();
         loop {
             self.rest = self.rest.trim_start();
@@ -85,16 +85,17 @@ impl Reader {
         }
     }
 
-    fn step(&mut self) -> Step {
+    fn step(&mut self) -> Directive {
         if let Some(rest) = self.rest.strip_prefix('$') {
             self.rest = rest;
             let part = self.part();
             if let Part::Attr(slot) = part {
                 self.named.push(slot);
             }
-            return Step::Part(part);
+            return Directive::Part(part);
         }
-        for (prefix, make) in [("type($", Step::Type as fn(Part) -> Step), ("short-type($", Step::ShortType)]
+        for (prefix, make) in
+            [("type($", Directive::Type as fn(Part) -> Directive), ("short-type($", Directive::ShortType)]
         {
             if let Some(rest) = self.rest.strip_prefix(prefix) {
                 self.rest = rest;
@@ -107,9 +108,9 @@ impl Reader {
             }
         }
         let directives = [
-            ("types(operands)", Step::OperandTypes),
-            ("functional-type", Step::FunctionalType),
-            ("attr-dict", Step::AttrDict),
+            ("types(operands)", Directive::OperandTypes),
+            ("functional-type", Directive::FunctionalType),
+            ("attr-dict", Directive::AttrDict),
         ];
         for (word, step) in directives {
             if let Some(rest) = self.rest.strip_prefix(word) {
@@ -139,21 +140,21 @@ impl Reader {
         false
     }
 
-    fn group(&mut self) -> Step {
+    fn group(&mut self) -> Directive {
         self.rest = &self.rest[1..];
         let steps = self.steps();
         self.rest = &self.rest[2..];
         let part = steps.iter().find_map(|step| match step {
-            Step::Part(part) | Step::Type(part) => Some(*part),
+            Directive::Part(part) | Directive::Type(part) => Some(*part),
             _ => None,
         });
-        Step::Optional(
+        Directive::Optional(
             part.unwrap_or_else(|| panic!("{}: an optional part names nothing", self.row.name)),
             steps,
         )
     }
 
-    fn literal(&mut self) -> Step {
+    fn literal(&mut self) -> Directive {
         let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let length = if self.rest.starts_with("->") {
             2
@@ -164,7 +165,7 @@ impl Reader {
         };
         let (literal, rest) = self.rest.split_at(length);
         self.rest = rest;
-        Step::Literal(literal)
+        Directive::Literal(literal)
     }
 
     fn part(&mut self) -> Part {

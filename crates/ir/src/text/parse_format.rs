@@ -5,7 +5,7 @@ use crate::builder::infer;
 use crate::entity::{Op, Value};
 use crate::module::OpInit;
 use crate::row::{Arity, AttrKind, OpRow};
-use crate::text::format::{Part, Step, steps};
+use crate::text::format::{Directive, Part, steps};
 use crate::text::parse::{ParseError, Parser};
 use crate::text::parse_attr::NamedAttr;
 use crate::types::Type;
@@ -54,49 +54,54 @@ impl Parser<'_> {
         Ok(op)
     }
 
-    fn steps(&mut self, row: &'static OpRow, steps: &[Step], found: &mut Found) -> Result<(), ParseError> {
+    fn steps(
+        &mut self,
+        row: &'static OpRow,
+        steps: &[Directive],
+        found: &mut Found,
+    ) -> Result<(), ParseError> {
         for step in steps {
             self.step(row, step, found)?;
         }
         Ok(())
     }
 
-    fn step(&mut self, row: &'static OpRow, step: &Step, found: &mut Found) -> Result<(), ParseError> {
+    fn step(&mut self, row: &'static OpRow, step: &Directive, found: &mut Found) -> Result<(), ParseError> {
         match step {
-            Step::Literal(text) => self.expect(text)?,
-            Step::Part(Part::Operand(group)) => {
+            Directive::Literal(text) => self.expect(text)?,
+            Directive::Part(Part::Operand(group)) => {
                 found.operands[*group] = match row.operands[*group].arity {
                     Arity::Variadic => self.operands()?,
                     _ => SmallVec::from_slice(&[self.operand()?]),
                 };
             }
-            Step::Part(Part::Attr(slot)) => found.attrs[*slot] = Some(self.slot(&row.attrs[*slot])?),
-            Step::Type(Part::Operand(group)) => {
+            Directive::Part(Part::Attr(slot)) => found.attrs[*slot] = Some(self.slot(&row.attrs[*slot])?),
+            Directive::Type(Part::Operand(group)) => {
                 found.operand_types[*group] = Some(self.counted_types(found.operands[*group].len())?);
             }
-            Step::Type(Part::Result(group)) => {
+            Directive::Type(Part::Result(group)) => {
                 let several = row.results[*group].arity == Arity::Variadic;
                 found.result_types[*group] =
                     Some(if several { self.parse_types()? } else { self.counted_types(1)? });
             }
-            Step::ShortType(Part::Operand(group)) => {
+            Directive::ShortType(Part::Operand(group)) => {
                 let ty = self.parse_short_type(row.operands[*group].constraint)?;
                 found.operand_types[*group] = Some(vec![ty]);
             }
-            Step::ShortType(Part::Result(group)) => {
+            Directive::ShortType(Part::Result(group)) => {
                 let ty = self.parse_short_type(row.results[*group].constraint)?;
                 found.result_types[*group] = Some(vec![ty]);
             }
-            Step::OperandTypes => {
+            Directive::OperandTypes => {
                 let count = found.operands.iter().map(SmallVec::len).sum();
                 found.all_operand_types = Some(self.counted_types(count)?);
             }
-            Step::FunctionalType => {
+            Directive::FunctionalType => {
                 let (params, results) = self.parse_function_type()?;
                 found.all_operand_types = Some(params);
                 found.all_result_types = Some(results);
             }
-            Step::AttrDict => {
+            Directive::AttrDict => {
                 let entries = self.optional_attr_dict()?;
                 let (slots, extra) = self.split_attrs(row, entries)?;
                 for (own, slot) in found.attrs.iter_mut().zip(slots) {
@@ -106,12 +111,14 @@ impl Parser<'_> {
                 }
                 found.extra = extra;
             }
-            Step::Optional(_, steps) => {
+            Directive::Optional(_, steps) => {
                 if self.is_there(row, steps) {
                     self.steps(row, steps, found)?;
                 }
             }
-            Step::Part(Part::Result(_)) | Step::Type(Part::Attr(_)) | Step::ShortType(Part::Attr(_)) => {}
+            Directive::Part(Part::Result(_))
+            | Directive::Type(Part::Attr(_))
+            | Directive::ShortType(Part::Attr(_)) => {}
         }
         Ok(())
     }
@@ -129,17 +136,17 @@ impl Parser<'_> {
 
     /// Whether the text goes on with an optional part: its leading words and punctuation, and a value behind them if
     /// the format has one there.
-    fn is_there(&mut self, row: &'static OpRow, steps: &[Step]) -> bool {
+    fn is_there(&mut self, row: &'static OpRow, steps: &[Directive]) -> bool {
         let start = self.at;
         let mut there = true;
         for step in steps {
             match step {
-                Step::Literal(text) if there => {
+                Directive::Literal(text) if there => {
                     there = self.accept(text);
                     continue;
                 }
-                Step::Part(Part::Operand(_)) => there &= self.peek("%"),
-                Step::Part(Part::Attr(slot)) => there &= self.begins_slot(row.attrs[*slot].kind),
+                Directive::Part(Part::Operand(_)) => there &= self.peek("%"),
+                Directive::Part(Part::Attr(slot)) => there &= self.begins_slot(row.attrs[*slot].kind),
                 _ => {}
             }
             break;

@@ -12,7 +12,7 @@ use super::Entry;
 use super::memory::{Hints, access, from_memory, to_memory};
 use crate::access::{plan, widest};
 use crate::block_memory::{Addresses, element_bytes};
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::layouts::layout_of;
 use crate::shuffle::thread_bits_zero;

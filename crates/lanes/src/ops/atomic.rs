@@ -4,7 +4,7 @@ use super::memory::{both, from_memory, to_memory};
 use super::{Entry, SharingEntry};
 use super::{atomic_swap, share_results};
 use crate::access::plan;
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::free::first_copies;
 use crate::packing::{as_integer, from_integer};

@@ -4,7 +4,7 @@
 //! and puts the neighbours' bits back as it found them. The word may reach beyond the end of an allocation, by less
 //! than its own size.
 
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::packing::{as_integer, from_integer};
 use crate::target::{AtomicAccess, CompareSwap};
 use llir::{IntCompare, Type, Value};

@@ -3,7 +3,7 @@
 
 use super::SharingEntry;
 use crate::block_memory::{Values, convert_block, plans_bytes};
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::{Result, plain};
 use crate::layouts::layout_of;
 use crate::ops::convert;
@@ -56,7 +56,7 @@ fn plans(planner: &mut Planner, module: &Module, op: Op) -> Result<[Rc<Conversio
 
 fn need(planner: &mut Planner, module: &Module, op: Op) -> Result<Need> {
     let [first, second] = plans(planner, module, op)?;
-    Ok(convert::need_in_turn(&[&[first], &[second]]))
+    Ok(convert::need_of_all(&[&[first], &[second]]))
 }
 
 fn cat(cx: &mut Cx<'_>, op: Op) -> Result<()> {

@@ -1,6 +1,6 @@
 //! The combining region of reductions and scans, on elements of several operands at once.
 
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::target::CombineLanes;
 use crate::value::LaneValue;

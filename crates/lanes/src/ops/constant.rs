@@ -1,7 +1,7 @@
 //! Constants and values without meaning.
 
 use super::Entry;
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::types;
 use ir::{Attr, Elements, Op};

@@ -4,7 +4,7 @@
 //! amount (the addresses of a loop over tiles) are carried as few bases, from which the registers differ by constants.
 
 use super::Entry;
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::value::LaneValue;
 use ir::{Block, Module, Op, Value as IrValue};

@@ -2,7 +2,7 @@
 
 use super::SharingEntry;
 use crate::block_memory::{Values, convert_block, plans_bytes, plans_cross, plans_wait};
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::layouts::layout_of;
 use crate::shared::{Need, Order, Planner};
@@ -34,8 +34,8 @@ pub(crate) fn need(plans: &[Rc<Conversion>]) -> Need {
 }
 
 /// What carrying out plans one behind the other needs, each in memory of its own.
-pub(crate) fn need_in_turn(turns: &[&[Rc<Conversion>]]) -> Need {
-    let needs = turns.iter().map(|plans| need(plans));
+pub(crate) fn need_of_all(steps: &[&[Rc<Conversion>]]) -> Need {
+    let needs = steps.iter().map(|plans| need(plans));
     needs.fold(Need { bytes: 0, align: 16, order: Order::WithinWarp }, |all, next| Need {
         bytes: all.bytes + next.bytes,
         align: 16,

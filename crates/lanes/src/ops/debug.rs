@@ -3,7 +3,7 @@
 //! Each lane prints the elements that it holds; of copies, one. The line is that of the reference interpreter.
 
 use super::Entry;
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::free::FreeBits;
 use crate::target::{AssertPlace, PrintCall};

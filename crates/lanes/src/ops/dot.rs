@@ -5,7 +5,7 @@
 
 use super::Entry;
 use super::matrix_dot;
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::positions::Positions;
 use elementwise::small_float::as_wide;

@@ -2,7 +2,7 @@
 
 use super::Entry;
 use super::per_register;
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use elementwise::{Elems, library};
 use ir::Op;

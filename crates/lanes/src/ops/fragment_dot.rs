@@ -32,7 +32,7 @@ pub(super) const STRANGER: &str = "an operand's encoding does not belong to the 
 type Tile = [u32; 3];
 
 /// What the instruction reads and writes, as lane 0 of warp 0 sees it.
-struct Plan {
+struct FragmentPlan {
     k_base: usize,
     /// The registers of each tile in the order of the instruction; tiles in the order in which they are multiplied.
     tiles: Vec<(Tile, Registers)>,
@@ -199,7 +199,11 @@ fn check_depth(
     Ok(())
 }
 
-fn plan(row: &'static MatrixRow, fragments: &Fragments, [a, _, c]: &[Positions; 3]) -> Result<Plan, String> {
+fn plan(
+    row: &'static MatrixRow,
+    fragments: &Fragments,
+    [a, _, c]: &[Positions; 3],
+) -> Result<FragmentPlan, String> {
     let FragmentKind::Runs { k_base, .. } = row.fragments else {
         return Err("its lanes hold no runs".into());
     };
@@ -210,7 +214,7 @@ fn plan(row: &'static MatrixRow, fragments: &Fragments, [a, _, c]: &[Positions; 
             depth.len()
         ));
     }
-    Ok(Plan { k_base: k_base as usize, tiles: tiles(fragments, c)?, depth })
+    Ok(FragmentPlan { k_base: k_base as usize, tiles: tiles(fragments, c)?, depth })
 }
 
 /// Where the elements of a lane are along k, which is an axis of the operand.

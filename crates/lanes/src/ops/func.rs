@@ -4,7 +4,7 @@
 //! parts would fill the parameters of a real call; and shared memory is laid out for a kernel as a whole.
 
 use super::Entry;
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::value::LaneValue;
 use ir::Op;

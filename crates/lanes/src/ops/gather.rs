@@ -3,7 +3,7 @@
 
 use super::SharingEntry;
 use crate::block_memory::{element_bytes, store_block};
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::{Result, at};
 use crate::free::FreeBits;
 use crate::layouts::layout_of;

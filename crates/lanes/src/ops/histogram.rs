@@ -4,7 +4,7 @@
 use super::SharingEntry;
 use super::scan_layout::ordered;
 use crate::block_memory::{load_block, store_block, with_copies};
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::{Result, at};
 use crate::free::FreeBits;
 use crate::ops::memory::both;

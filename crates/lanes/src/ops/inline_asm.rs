@@ -4,7 +4,7 @@
 //! register; so do results.
 
 use super::Entry;
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::types;
 use crate::value::LaneValue;

@@ -2,7 +2,7 @@
 
 use super::Entry;
 use crate::block_memory::{element_bytes, load_block, store_block, with_copies};
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::layouts::layout_of;
 use crate::row_load;

@@ -5,7 +5,7 @@
 
 use super::SharingEntry;
 use crate::block_memory::{Values, convert_blocks, plans_bytes};
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::layouts::layout_of;
 use crate::ops::convert;
@@ -106,7 +106,7 @@ fn ways(planner: &mut Planner, module: &Module, op: Op) -> Result<Ways> {
 
 fn need(planner: &mut Planner, module: &Module, op: Op) -> Result<Need> {
     let ways = ways(planner, module, op)?;
-    Ok(convert::need_in_turn(&[&ways.operands, &ways.results]))
+    Ok(convert::need_of_all(&[&ways.operands, &ways.results]))
 }
 
 fn map_elementwise(cx: &mut Cx<'_>, op: Op) -> Result<()> {

@@ -6,7 +6,7 @@
 //! ([`crate::LaneTarget::handler`]).
 
 use super::fragment_dot::{self, Instruction, Registers, STRANGER};
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::pairs::{Offsets, accumulator_fragment, column_fragment, row_fragment};
 use crate::positions::Positions;

@@ -2,7 +2,7 @@
 
 use super::Entry;
 use crate::access::{plan, widest};
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::free::first_copies;
 use crate::notes;

@@ -33,7 +33,7 @@ mod scratch;
 mod shape;
 mod share_results;
 
-use crate::cx::{Cx, Handler};
+use crate::context::{Cx, Handler};
 use crate::error::Result;
 use crate::shared::{NeedOf, Needs};
 use elementwise::Elems;

@@ -1,7 +1,7 @@
 //! Where a program stands in its grid, and what it may assume.
 
 use super::Entry;
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::value::LaneValue;
 use ir::Op;

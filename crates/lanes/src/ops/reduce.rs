@@ -4,7 +4,7 @@ use super::SharingEntry;
 use super::combine::{Combine, Elements, column, zip};
 use super::convert::need;
 use crate::block_memory::{Values, convert_blocks};
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::{Result, at};
 use crate::layouts::{everywhere, layout_of};
 use crate::shared::Planner;

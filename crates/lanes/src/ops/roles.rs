@@ -17,7 +17,7 @@
 //! warps of the program. Left out: roles inside of loops and conditions, tensors in partitions, clusters.
 
 use super::{Entry, SharingEntry};
-use crate::cx::{Cx, Role};
+use crate::context::{Cx, Role};
 use crate::error::Result;
 use crate::packing::{as_integer, from_integer, integer_of};
 use crate::roles::{GROUP, Registers, Roles};

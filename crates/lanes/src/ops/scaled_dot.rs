@@ -2,7 +2,7 @@
 
 use super::Entry;
 use super::fragment_dot;
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::positions::Positions;
 use ir::Op;

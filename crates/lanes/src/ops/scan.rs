@@ -9,7 +9,7 @@ use super::combine::{Combine, Elements, column, zip};
 use super::convert;
 use super::scan_layout::{Axis, ordered, plans_of};
 use crate::block_memory::{Values, convert_blocks, plans_bytes};
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::{Result, at};
 use crate::layouts::layout_of;
 use crate::shared::{Need, Order, Planner};
@@ -27,7 +27,7 @@ use ttir::ops::reduce::{SCAN, ScanOp};
 /// Rows of this file.
 pub(crate) const SHARING: &[SharingEntry] = &[(&SCAN, scan, |planner, module, op| {
     let plans = Plans::of(planner, module, op)?;
-    let need = convert::need_in_turn(&[&plans.before, &plans.totals, &plans.after]);
+    let need = convert::need_of_all(&[&plans.before, &plans.totals, &plans.after]);
     Ok(Need { order: need.order.max(Order::Waits), ..need })
 })];
 

@@ -1,7 +1,7 @@
 //! Memory of the device that each program has for the time it runs, and descriptors of tensors that it keeps there.
 
 use super::Entry;
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::shared::{Need, NeedOf, Order};
 use crate::value::LaneValue;

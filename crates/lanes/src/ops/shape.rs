@@ -2,7 +2,7 @@
 //! changes who holds an element, an earlier stage has put a conversion of the layout in front of it.
 
 use super::Entry;
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::Result;
 use crate::value::LaneValue;
 use ir::Op;

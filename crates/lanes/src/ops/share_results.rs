@@ -1,7 +1,7 @@
 //! Values that only one of several holders of an element has, handed to all of them.
 
 use crate::block_memory::{Values, convert_block};
-use crate::cx::Cx;
+use crate::context::Cx;
 use crate::error::{Result, plain};
 use crate::layouts::{everywhere, layout_of};
 use crate::shared::{Need, Planner};

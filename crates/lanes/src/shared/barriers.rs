@@ -262,7 +262,7 @@ impl<'a> Walk<'a> {
         *state = ends;
     }
 
-    /// A conflict with what was touched before the loop gets a barrier in front of the loop, not one in each turn.
+    /// A conflict with what was touched before the loop gets a barrier in front of the loop, not one in each iteration.
     fn a_loop(&mut self, op: Op, state: &mut State) {
         if let Some(&barrier) = self.barriers.get(&op) {
             state.wait(barrier, self.program);
@@ -271,14 +271,14 @@ impl<'a> Walk<'a> {
         let mut waited = state.clone();
         waited.wait(barrier, self.program);
         if waited == *state {
-            self.turns(op, state);
+            self.iterations(op, state);
             return;
         }
         let mut after = waited.clone();
-        self.turns(op, &mut after);
+        self.iterations(op, &mut after);
         let inside = self.barriers.clone();
         let mut plain = state.clone();
-        self.turns(op, &mut plain);
+        self.iterations(op, &mut plain);
         if self.barriers == inside {
             *state = plain;
             return;
@@ -289,7 +289,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Walks a loop until what its end leaves behind is known at its beginning.
-    fn turns(&mut self, op: Op, state: &mut State) {
+    fn iterations(&mut self, op: Op, state: &mut State) {
         let module = self.module;
         let mut entry = state.clone();
         loop {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// One access instruction of every thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Step {
+pub struct AccessStep {
     /// The registers it moves, in the order of memory; by rows, those in which a thread holds its pairs, matrix after
     /// matrix.
     pub registers: Vec<u32>,
@@ -39,7 +39,7 @@ pub struct Access {
     /// empty where all reads are of the own memory.
     pub far: Vec<u32>,
     /// The instructions.
-    pub steps: Vec<Step>,
+    pub steps: Vec<AccessStep>,
     /// For stores: threads with any of these bits of their index hold copies and store nothing.
     pub copies: u64,
     /// For each register, the register that holds the same element and is moved: itself, or an earlier one.
@@ -139,12 +139,12 @@ impl Places {
         let mut parts: Vec<(u64, u32)> =
             kept.iter().map(|&register| (places[register as usize], register as u32)).collect();
         parts.sort_unstable();
-        let mut steps: Vec<Step> = parts
+        let mut steps: Vec<AccessStep> = parts
             .chunk_by(|one, next| one.0 >> vector_bits == next.0 >> vector_bits)
             .map(|group| {
                 let registers = group.iter().map(|part| part.1).collect();
                 let at = group[0].0;
-                Step { registers, offset: blocks::near(at) as u32, round: 0, far: blocks::far(at) }
+                AccessStep { registers, offset: blocks::near(at) as u32, round: 0, far: blocks::far(at) }
             })
             .collect();
         steps.sort_by_cached_key(|step| step.registers.iter().min().copied());

@@ -20,7 +20,7 @@ mod exchange;
 mod rows;
 mod swizzle;
 
-pub use access::{Access, Rows, Step, access, wavefronts};
+pub use access::{Access, AccessStep, Rows, access, wavefronts};
 pub use exchange::{Choice, Exchange, Round, Source};
 pub use swizzle::{Staged, memory_order};
 

@@ -103,7 +103,7 @@ enum Kind {
 
 /// Products with the loads that they are the first to use.
 #[derive(Default)]
-struct Step {
+struct Batch {
     loads: Vec<usize>,
     products: Vec<usize>,
 }
@@ -285,8 +285,8 @@ impl Interleave<'_> {
     }
 
     /// The products of a run in order, in groups that begin with the same sum.
-    fn steps(&self, run: &Run) -> Vec<Step> {
-        let mut steps: Vec<Step> = Vec::new();
+    fn steps(&self, run: &Run) -> Vec<Batch> {
+        let mut steps: Vec<Batch> = Vec::new();
         let mut seen = FxHashSet::default();
         let mut chains: FxHashMap<usize, usize> = FxHashMap::default();
         let mut first = None;
@@ -299,7 +299,7 @@ impl Interleave<'_> {
             let whole = self.groups.loads_ahead();
             let begins = !loads.is_empty() && (!whole || first.is_none_or(|first| first == chain));
             if steps.last().is_none_or(|last| begins && last.loads.len() >= self.groups.least_loads()) {
-                steps.push(Step::default());
+                steps.push(Batch::default());
                 first = Some(chain);
             }
             let step = steps.last_mut().expect("there is one");

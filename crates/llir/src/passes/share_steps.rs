@@ -46,7 +46,7 @@ pub(super) fn share_steps(_: &Context<'_>, function: &mut Function) {
 }
 
 /// By how much addresses are moved: a value that counts elements, and the bytes of one.
-type Step = (Value, i64);
+type Increment = (Value, i64);
 
 /// An address that a loop carries.
 struct Moved {
@@ -58,7 +58,7 @@ struct Moved {
 }
 
 /// The addresses that a loop carries, by how much they are moved, in the order of the first of each.
-fn groups(function: &Function, found: &Loop) -> Vec<(Step, Vec<Moved>)> {
+fn groups(function: &Function, found: &Loop) -> Vec<(Increment, Vec<Moved>)> {
     let [tail] = found.tails[..] else { return Vec::new() };
     let (Some(starts), Some(nexts)) =
         (handed(function, found.before, found.head), handed(function, tail, found.head))
@@ -70,7 +70,7 @@ fn groups(function: &Function, found: &Loop) -> Vec<(Step, Vec<Moved>)> {
     for block in &found.blocks {
         inside[*block] = true;
     }
-    let mut groups: Vec<(Step, Vec<Moved>)> = Vec::new();
+    let mut groups: Vec<(Increment, Vec<Moved>)> = Vec::new();
     for ((&param, &start), &next) in function.block(found.head).params.iter().zip(starts).zip(nexts) {
         let ValueDef::Inst(inst) = function.value(next).def else { continue };
         let (data, ty) = (function.inst(inst), function.value(param).ty);
@@ -124,7 +124,7 @@ fn is_made_in(function: &Function, value: Value, blocks: &SecondaryMap<Block, bo
 }
 
 /// Lets addresses share an offset.
-fn share(function: &mut Function, found: &Loop, (by, bytes): Step, moved: &[Moved]) {
+fn share(function: &mut Function, found: &Loop, (by, bytes): Increment, moved: &[Moved]) {
     let [tail] = found.tails[..] else { return };
     let wide = Type::I64;
     let location = function.location_of(moved[0].inst);

@@ -12,7 +12,7 @@ use target::Target;
 
 /// A target with what launches ask of it.
 pub(crate) struct Active {
-    /// The target, and what every door asks of it.
+    /// The target, and what every interface asks of it.
     pub(crate) context: Context,
     /// Where its launches run.
     pub(crate) place: Place,

@@ -7,7 +7,7 @@ use crate::cache::{EntryKind, Key, KeyBuilder, Store};
 use crate::error::RuntimeError;
 use crate::knobs::Settings;
 use crate::machine::target_named;
-use crate::trace::{self, Step};
+use crate::trace::{self, Answered};
 use rustc_hash::FxHashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,7 +45,7 @@ pub(crate) fn store(settings: &Settings) -> Opened {
 }
 
 /// The name of the kernel that the text `key` yields where it reads `steps` from outside.
-pub(super) fn kernel_key(key: &Key, steps: &[Step]) -> Key {
+pub(super) fn kernel_key(key: &Key, steps: &[Answered]) -> Key {
     KeyBuilder::new("kernel").part("source", &key.0).value("steps", &steps).finish()
 }
 
@@ -105,7 +105,7 @@ pub(super) fn read(store: &Store, hash: &Key) -> Option<Artifact> {
     postcard::from_bytes::<(Label, Artifact)>(&payload).ok().map(|(_, artifact)| artifact)
 }
 
-fn alternatives(store: &Store, key: &Key) -> Vec<Vec<Step>> {
+fn alternatives(store: &Store, key: &Key) -> Vec<Vec<Answered>> {
     let payload = store.read(EntryKind::Dependencies, key).unwrap_or_default();
     postcard::from_bytes(&payload).unwrap_or_default()
 }
@@ -115,7 +115,7 @@ pub(super) fn keep(
     store: &Store,
     key: &Key,
     hash: &Key,
-    steps: Vec<Step>,
+    steps: Vec<Answered>,
     (artifact, label): (&Artifact, Label),
     settings: &Settings,
 ) {

@@ -1,14 +1,14 @@
-//! What a launch decides, for every door alike: the key of a call, the kernels of a function, what the next launch is
-//! expected to be, and the call of the device.
+//! What a launch decides, for every interface alike: the key of a call, the kernels of a function, what the next launch
+//! is expected to be, and the call of the device.
 //!
 //! ```text
 //! call ── like the last one? (Prediction) ── yes ──────────────────────────┐
 //!   └─ no ─> Prepared: words of a key, slots ─> Variants: kernel of the key ┴─> submit
-//!                                                 └─ none: the door compiles and adds it
+//!                                                 └─ none: the interface compiles and adds it
 //! ```
 //!
-//! A door says what its values are (numbers, memory, constants) and keeps what it shows of a kernel beside it. Nothing
-//! here allocates on the way of a launch whose kernel is there.
+//! An interface says what its values are (numbers, memory, constants) and keeps what it shows of a kernel beside it.
+//! Nothing here allocates on the way of a launch whose kernel is there.
 
 mod context;
 mod prediction;

@@ -12,7 +12,7 @@ use crate::specialize::{Argument, LaunchKey, ParamRules, near_word};
 use frontend::DType;
 use target::Extent;
 
-/// A value of a call, as a door holds it.
+/// A value of a call, as an interface holds it.
 pub trait Value {
     /// What is kept of a value that has to come again.
     type Object;
@@ -48,7 +48,7 @@ pub enum Expected<O> {
     Float,
 }
 
-/// An argument of a launch, as a door saw it.
+/// An argument of a launch, as an interface saw it.
 pub enum Seen<O> {
     /// A constexpr that its own value identifies.
     Constant(O),

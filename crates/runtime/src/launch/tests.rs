@@ -1,4 +1,4 @@
-//! Keys, variants and predictions of launches, for a door whose values are numbers and memory.
+//! Keys, variants and predictions of launches, for an interface whose values are numbers and memory.
 
 use super::prediction::float_slot;
 use super::{Context, Prediction, Prepared, Seen, Slots, Value, Variants};

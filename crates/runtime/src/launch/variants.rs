@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The kernels of a function by their keys. `V` is what a door keeps of a kernel, `P` what it expects of the next
+/// The kernels of a function by their keys. `V` is what an interface keeps of a kernel, `P` what it expects of the next
 /// launch.
 pub struct Variants<V, P> {
     by_key: Mutex<FxHashMap<LaunchKey, Arc<V>>>,
@@ -52,7 +52,7 @@ impl<V, P> Variants<V, P> {
             Some(new)
         };
         drop(by_key);
-        // Dropping what a door holds may run code that comes back here.
+        // Dropping what an interface holds may run code that comes back here.
         drop(old);
     }
 

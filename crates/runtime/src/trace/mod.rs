@@ -47,7 +47,7 @@ enum Question {
 
 /// A question with the hash of its answer.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Step {
+pub(crate) struct Answered {
     question: Question,
     answer: [u8; 32],
 }

@@ -1,7 +1,7 @@
 //! Writing down what a compile asks.
 
 use super::encode::{Identity, Known};
-use super::{Origin, Plain, Question, Step};
+use super::{Answered, Origin, Plain, Question};
 use frontend::{ArgSpec, FunctionRef, Globals, ObjectRef, PyValue};
 use rustc_hash::FxHashSet;
 use std::cell::RefCell;
@@ -14,7 +14,7 @@ pub(crate) struct Recorder<'a> {
 
 struct Log {
     known: Known,
-    steps: Vec<Step>,
+    steps: Vec<Answered>,
     asked: FxHashSet<(Origin, String)>,
     sound: bool,
 }
@@ -32,7 +32,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// What was asked; `None` where it cannot be asked again.
-    pub(crate) fn finish(self) -> Option<Vec<Step>> {
+    pub(crate) fn finish(self) -> Option<Vec<Answered>> {
         let log = self.log.into_inner();
         log.sound.then_some(log.steps)
     }
@@ -54,7 +54,7 @@ impl Log {
         };
         if self.asked.insert((origin, name.to_owned())) {
             let answer = self.known.answer(value);
-            self.steps.push(Step { question: question(origin, name.to_owned()), answer });
+            self.steps.push(Answered { question: question(origin, name.to_owned()), answer });
         }
     }
 
@@ -79,7 +79,7 @@ impl Log {
         match question() {
             Some(question) => {
                 let answer = self.known.answer(Some(result));
-                self.steps.push(Step { question, answer });
+                self.steps.push(Answered { question, answer });
             }
             None => self.sound = false,
         }

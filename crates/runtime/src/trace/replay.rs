@@ -1,11 +1,16 @@
 //! Asking again.
 
 use super::encode::{Known, RequestPart};
-use super::{Question, Step};
+use super::{Answered, Question};
 use frontend::{ArgSpec, FunctionRef, Globals, PyValue};
 
 /// Whether every question has the answer that it had when the list was written.
-pub(crate) fn replay(steps: &[Step], globals: &dyn Globals, kernel: &FunctionRef, args: &[ArgSpec]) -> bool {
+pub(crate) fn replay(
+    steps: &[Answered],
+    globals: &dyn Globals,
+    kernel: &FunctionRef,
+    args: &[ArgSpec],
+) -> bool {
     let mut known = Known::new(kernel, args);
     steps.iter().all(|step| {
         let Some(value) = ask(&step.question, globals, &known) else { return false };

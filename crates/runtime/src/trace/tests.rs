@@ -103,13 +103,13 @@ fn compile(globals: &dyn Globals, kernel: &FunctionRef, args: &[ArgSpec]) {
         .expect("it answers");
 }
 
-fn recorded(world: &World) -> Vec<super::Step> {
+fn recorded(world: &World) -> Vec<super::Answered> {
     let recorder = Recorder::new(world, &world.kernel(), &args(world));
     compile(&recorder, &world.kernel(), &args(world));
     recorder.finish().expect("everything came from an answer")
 }
 
-fn holds(steps: &[super::Step], world: &World) -> bool {
+fn holds(steps: &[super::Answered], world: &World) -> bool {
     replay(steps, world, &world.kernel(), &args(world))
 }
 
@@ -118,7 +118,7 @@ fn the_same_world_in_another_process_answers_alike() {
     let steps = recorded(&World::new(100));
     assert_eq!(steps.len(), 9, "a name that is asked twice is written once");
     let bytes = postcard::to_stdvec(&steps).expect("plain data");
-    let steps: Vec<super::Step> = postcard::from_bytes(&bytes).expect("what was written");
+    let steps: Vec<super::Answered> = postcard::from_bytes(&bytes).expect("what was written");
     assert!(holds(&steps, &World::new(7000)));
 }
 

@@ -9,9 +9,9 @@
 //! - A configuration's outcome is on disk as soon as it is known, by a file that is replaced whole: whatever ends the
 //!   process, the next one goes on from there.
 //! - Results are kept by configuration, so that adding one to the list measures that one alone.
-//! - Nothing here launches or knows Python: the door that does hands in times and takes out decisions.
+//! - Nothing here launches or knows Python: whoever does hands in times and takes out decisions.
 //!
-//! Left out: the clock and the launches, which are the door's.
+//! Left out: the clock and the launches, which are the caller's.
 
 mod file;
 mod record;

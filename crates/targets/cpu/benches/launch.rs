@@ -83,7 +83,7 @@ fn empty_kernel() -> std::sync::Arc<dyn LoadedKernel> {
     builder.ret(Some(zero));
     builder.finish();
     let llvm = llvm::Llvm::load().expect("this bench needs an LLVM");
-    let spec = cpu::host::Machine::host().spec(llvm);
+    let spec = cpu::host::Processor::host().spec(llvm);
     let compiled = llvm.compile(&module.to_string(), &spec, "", llvm::Output::default()).expect("valid text");
     let artifact = Artifact {
         name: "empty".into(),

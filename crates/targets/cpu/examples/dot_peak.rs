@@ -4,7 +4,7 @@
 //! runs: a register-only loop of multiply-adds, then the kernel, in turn. The generated code does not depend on how
 //! this program is built.
 
-use cpu::dot::{DotSpec, Machine, Operands, Plan, padded_stride};
+use cpu::dot::{DotKernel, DotSpec, Operands, VectorUnit, padded_stride};
 use cpu::loader::LoadedObject;
 use llvm::{Llvm, Output, TargetSpec};
 use std::collections::BTreeMap;
@@ -18,10 +18,10 @@ const PAIRS: usize = 401;
 const SHAPES: &[[u32; 3]] =
     &[[32, 32, 32], [64, 64, 32], [64, 64, 64], [128, 128, 32], [128, 128, 64], [64, 16, 64], [32, 1024, 32]];
 
-fn host() -> (&'static str, Machine) {
+fn host() -> (&'static str, VectorUnit) {
     #[cfg(target_arch = "x86_64")]
     {
-        let machine = |vector_bytes, vector_registers, has_fma| Machine {
+        let machine = |vector_bytes, vector_registers, has_fma| VectorUnit {
             vector_bytes,
             vector_registers,
             has_fma,
@@ -39,12 +39,18 @@ fn host() -> (&'static str, Machine) {
     #[cfg(not(target_arch = "x86_64"))]
     (
         "NEON",
-        Machine { vector_bytes: 16, vector_registers: 32, has_fma: true, x86: false, has_bf16_pairs: false },
+        VectorUnit {
+            vector_bytes: 16,
+            vector_registers: 32,
+            has_fma: true,
+            x86: false,
+            has_bf16_pairs: false,
+        },
     )
 }
 
 /// A loop of multiply-adds that touches no memory.
-fn peak_loop(machine: &Machine) -> String {
+fn peak_loop(machine: &VectorUnit) -> String {
     let lanes = machine.vector_bytes / 4;
     let v = format!("<{lanes} x float>");
     let mut text = format!(
@@ -96,7 +102,7 @@ exit:
     )
 }
 
-fn specs(machine: Machine) -> Vec<DotSpec> {
+fn specs(machine: VectorUnit) -> Vec<DotSpec> {
     let mut specs = Vec::new();
     for operands in [Operands::F32, Operands::F64, Operands::I32, Operands::I16Pairs] {
         if operands == Operands::I16Pairs && !machine.x86 {
@@ -163,11 +169,11 @@ fn measure(spec: &DotSpec, peak: PeakLoop, kernel: RepeatLoop) -> Vec<(f64, f64)
         .collect()
 }
 
-fn load(machine: &Machine, specs: &[DotSpec]) -> Result<LoadedObject, Box<dyn Error>> {
+fn load(machine: &VectorUnit, specs: &[DotSpec]) -> Result<LoadedObject, Box<dyn Error>> {
     let llvm = Llvm::load()?;
     let mut texts = BTreeMap::new();
     for spec in specs {
-        let plan = Plan::choose(spec)?;
+        let plan = DotKernel::choose(spec)?;
         for definition in plan.definitions() {
             texts.insert(definition.symbol, definition.text);
         }
@@ -194,7 +200,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{name}; percent of the F32 multiply-add peak of one thread, operations of F64 counted twice");
     println!("{:<12} {:>14} {:>8} {:>6} {:>10}", "operands", "m x n x k", "median", "90th", "peak Gop/s");
     for spec in &specs {
-        let address = symbol(&format!("repeat.{}", Plan::choose(spec)?.symbol()))?;
+        let address = symbol(&format!("repeat.{}", DotKernel::choose(spec)?.symbol()))?;
         // SAFETY: the symbol is a loop of this type around the kernel for this specification.
         let kernel = unsafe { std::mem::transmute::<usize, RepeatLoop>(address) };
         let mut pairs = measure(spec, peak, kernel);

@@ -1,7 +1,7 @@
 //! The CPU as a target: every stage from ttir to an object.
 
 use crate::driver::{self, OBJECT_STAGE};
-use crate::host::Machine;
+use crate::host::Processor;
 use crate::lower;
 use crate::survey;
 use llvm::{Llvm, LlvmError, Output, TargetSpec};
@@ -75,7 +75,7 @@ impl Target for Cpu {
     fn facts(&self) -> TargetFacts {
         TargetFacts {
             backend: "cpu".into(),
-            arch: Machine::host().arch.clone(),
+            arch: Processor::host().arch.clone(),
             warp_size: 1,
             default_dot_precision: "ieee".into(),
             allowed_dot_precisions: ["ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"].map(String::from).into(),
@@ -85,7 +85,7 @@ impl Target for Cpu {
 
     fn machine(&self) -> String {
         // A start from the cache asks for this, and must not load an LLVM for it.
-        let (host, llvm, options) = (Machine::host(), Llvm::identity(), llvm::words(llvm::FOR_CPUS));
+        let (host, llvm, options) = (Processor::host(), Llvm::identity(), llvm::words(llvm::FOR_CPUS));
         format!("{host}llvm: {llvm}\noptions: {options}\npasses: {PASSES}\n")
     }
 
@@ -127,7 +127,7 @@ impl Target for Cpu {
     }
 
     fn peaks(&self) -> Vec<Peaks> {
-        vec![survey::peaks(Machine::host())]
+        vec![survey::peaks(Processor::host())]
     }
 
     fn tools(&self) -> Vec<Tool> {
@@ -159,10 +159,10 @@ fn assembly(artifact: &Artifact, options: &CompileOptions) -> Option<Result<Stag
 }
 
 /// The machine that the options ask for.
-fn machine(options: &CompileOptions) -> Result<Machine, TargetError> {
+fn machine(options: &CompileOptions) -> Result<Processor, TargetError> {
     match options.extra.get(ARCH) {
-        Some(OptionValue::Str(name)) => Machine::named(name),
-        _ => Ok(Machine::host().clone()),
+        Some(OptionValue::Str(name)) => Processor::named(name),
+        _ => Ok(Processor::host().clone()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The processors of this machine as one device.
 
 use crate::abi::{Entry, LaunchContext, Outcome};
-use crate::host::Machine;
+use crate::host::Processor;
 use crate::loader::LoadedObject;
 use crate::outcome;
 use crate::pool::{self, Cost};
@@ -37,7 +37,7 @@ impl Device for Cpu {
     }
 
     fn properties(&self) -> DeviceProperties {
-        let host = Machine::host();
+        let host = Processor::host();
         let numbers = [
             ("multiprocessor_count", pool::thread_count() as i64),
             ("max_num_regs", i64::from(host.vector_registers * MAX_WARPS)),
@@ -87,7 +87,7 @@ impl Kernel {
         let error = |text: String| TargetError::Load(format!("kernel `{name}`: {text}"));
         let facts = artifact.launch.host().ok_or_else(|| error("it was compiled for a device".into()))?;
         let features = facts.features.iter().map(String::as_str);
-        let lacking: Vec<&str> = features.filter(|name| !Machine::host().has(name)).collect();
+        let lacking: Vec<&str> = features.filter(|name| !Processor::host().has(name)).collect();
         if !lacking.is_empty() {
             let list = lacking.join(", ");
             return Err(error(format!("it was compiled for a processor with {list}, which this one lacks")));
@@ -163,7 +163,7 @@ impl LoadedKernel for Kernel {
             pad: 0,
             print: outcome::print,
             assert_fail: outcome::assert_fail,
-            last_level_cache: Machine::host().caches.last,
+            last_level_cache: Processor::host().caches.last,
             outcome: &outcome,
         };
         let number = if self.note_bytes > 0 { next_launch() } else { 0 };
@@ -177,7 +177,7 @@ impl LoadedKernel for Kernel {
     }
 
     fn n_regs(&self) -> u32 {
-        Machine::host().vector_registers
+        Processor::host().vector_registers
     }
 
     fn n_spills(&self) -> u32 {

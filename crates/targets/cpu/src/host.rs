@@ -1,7 +1,7 @@
 //! Facts about processors as data: of this machine, or of one that is named.
 //!
-//! [`Machine::host`] looks at the processor itself and needs no LLVM, so that a cached kernel is found without one.
-//! [`Machine::named`] reads rows, for cross compiles: `avx512`, `avx2`, `x86-64`, `aarch64`, or a processor that LLVM
+//! [`Processor::host`] looks at the processor itself and needs no LLVM, so that a cached kernel is found without one.
+//! [`Processor::named`] reads rows, for cross compiles: `avx512`, `avx2`, `x86-64`, `aarch64`, or a processor that LLVM
 //! has a name for.
 
 use crate::topology;
@@ -13,7 +13,7 @@ use target::TargetError;
 
 /// What generated code depends on.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Machine {
+pub struct Processor {
     /// `x86_64`, `aarch64`.
     pub arch: String,
     /// LLVM's name of the processor; empty on the host, where LLVM finds it when it compiles.
@@ -137,14 +137,14 @@ const PROCESSORS: &[(&str, &str, &[&str])] = &[
 /// What is assumed of the caches of a machine that is not at hand.
 const USUAL_CACHES: Caches = Caches { l1: 32 << 10, l2: 1 << 20, last: 32 << 20 };
 
-impl Machine {
+impl Processor {
     /// This machine, looked at once.
-    pub fn host() -> &'static Machine {
-        static HOST: OnceLock<Machine> = OnceLock::new();
+    pub fn host() -> &'static Processor {
+        static HOST: OnceLock<Processor> = OnceLock::new();
         HOST.get_or_init(|| {
             let features = detect::features();
             let (vector_bytes, vector_registers) = detect::vectors(&features);
-            Machine {
+            Processor {
                 arch: std::env::consts::ARCH.into(),
                 cpu: String::new(),
                 identity: detect::identity(),
@@ -160,17 +160,17 @@ impl Machine {
     ///
     /// # Errors
     /// Lists the names when it is none of them.
-    pub fn named(name: &str) -> Result<Machine, TargetError> {
+    pub fn named(name: &str) -> Result<Processor, TargetError> {
         if name.is_empty() || name == "native" {
-            return Ok(Machine::host().clone());
+            return Ok(Processor::host().clone());
         }
         let level = |name: &str| LEVELS.iter().find(|level| level.name == name);
         if let Some(level) = level(name) {
-            return Ok(Machine::of_level(level, level.cpu, &[]));
+            return Ok(Processor::of_level(level, level.cpu, &[]));
         }
         let processor = PROCESSORS.iter().find(|(cpu, ..)| *cpu == name);
         match processor.and_then(|(cpu, its_level, more)| Some((cpu, level(its_level)?, more))) {
-            Some((cpu, level, more)) => Ok(Machine::of_level(level, cpu, more)),
+            Some((cpu, level, more)) => Ok(Processor::of_level(level, cpu, more)),
             None => {
                 let levels = LEVELS.iter().map(|level| level.name);
                 let names: Vec<&str> = levels.chain(PROCESSORS.iter().map(|(cpu, ..)| *cpu)).collect();
@@ -180,12 +180,12 @@ impl Machine {
         }
     }
 
-    fn of_level(level: &Level, cpu: &str, more: &[&str]) -> Machine {
+    fn of_level(level: &Level, cpu: &str, more: &[&str]) -> Processor {
         let mut features: Vec<String> =
             level.features.iter().chain(more).map(|name| name.to_string()).collect();
         features.sort();
         features.dedup();
-        Machine {
+        Processor {
             arch: level.arch.into(),
             cpu: cpu.into(),
             identity: String::new(),
@@ -203,7 +203,7 @@ impl Machine {
 
     /// Whether its code can run in this process.
     pub fn runs_here(&self) -> bool {
-        let host = Machine::host();
+        let host = Processor::host();
         self.arch == host.arch && self.features.iter().all(|feature| host.has(feature))
     }
 
@@ -228,7 +228,7 @@ impl Machine {
     }
 }
 
-impl fmt::Display for Machine {
+impl fmt::Display for Processor {
     /// All facts, one per line: part of the key of a cached kernel.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "arch: {}", self.arch)?;
@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_described() {
-        let host = Machine::host();
+        let host = Processor::host();
         assert!(host.runs_here());
         assert!([16, 32, 64].contains(&host.vector_bytes));
         assert_eq!(host.has("avx2"), host.features.contains(&"avx2".to_string()));
@@ -353,17 +353,17 @@ mod tests {
         let llvm = Llvm::load().expect("this test needs an LLVM");
         let names = LEVELS.iter().map(|level| level.name).chain(PROCESSORS.iter().map(|(cpu, ..)| *cpu));
         for name in names {
-            let machine = Machine::named(name).unwrap();
+            let machine = Processor::named(name).unwrap();
             let spec = machine.spec(llvm);
             assert!(llvm.has_target(&spec.triple));
             let text = "define void @f() {\n  ret void\n}";
             llvm.compile(text, &spec, "", llvm::Output::default())
                 .unwrap_or_else(|error| panic!("{name}: {error}"));
         }
-        assert_eq!(Machine::named("avx512").unwrap().vector_bytes, 64);
-        assert_eq!(Machine::named("znver3").unwrap().vector_registers, 16);
-        assert!(Machine::named("sapphirerapids").unwrap().has("avx512fp16"));
-        let error = Machine::named("pentium9").unwrap_err().to_string();
+        assert_eq!(Processor::named("avx512").unwrap().vector_bytes, 64);
+        assert_eq!(Processor::named("znver3").unwrap().vector_registers, 16);
+        assert!(Processor::named("sapphirerapids").unwrap().has("avx512fp16"));
+        let error = Processor::named("pentium9").unwrap_err().to_string();
         assert!(error.contains("unknown processor `pentium9`") && error.contains("znver4"), "{error}");
     }
 }

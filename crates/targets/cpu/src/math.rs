@@ -1,6 +1,6 @@
 //! What a processor offers to the maths functions.
 
-use crate::lower::machine::Machine;
+use crate::lower::subtarget::Subtarget;
 use llir::{FunctionBuilder, Purity, Type, Value};
 use maths::MathMachine;
 
@@ -17,7 +17,7 @@ pub struct MathConfig {
 
 impl MathConfig {
     /// What a machine has.
-    pub(crate) fn of(machine: &Machine) -> MathConfig {
+    pub(crate) fn of(machine: &Subtarget) -> MathConfig {
         MathConfig {
             has_fma: machine.has_fma,
             avx512: machine.has_avx512,

@@ -3,7 +3,7 @@
 //! What memory gives is measured, by copying more of it than the caches hold; rates of arithmetic are derived from the
 //! clock, the cores and the width of vectors, two fused multiply-adds a clock.
 
-use crate::host::Machine;
+use crate::host::Processor;
 use crate::lower::{Kept, Lowered, Note};
 use crate::topology;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ const MEASURED: usize = 32 << 20;
 const TIMES: usize = 4;
 
 /// What lowering decided.
-pub(crate) fn survey(lowered: Lowered, machine: &Machine) -> Survey {
+pub(crate) fn survey(lowered: Lowered, machine: &Processor) -> Survey {
     let Lowered { notes, kept_blocks, source, scratch, .. } = lowered;
     let accesses = notes.iter().map(|note| access(&source, note, machine)).collect();
     let ops = source.walk(source.top()).into_iter();
@@ -67,7 +67,7 @@ fn buffer(module: &ir::Module, kept: &Kept) -> BufferFacts {
     }
 }
 
-fn access(module: &ir::Module, note: &Note, machine: &Machine) -> AccessFacts {
+fn access(module: &ir::Module, note: &Note, machine: &Processor) -> AccessFacts {
     let pointer = AccessOp::new(module, note.op).ptr();
     let ty = module.ty(pointer);
     let bytes = ttir::types::pointee(ty).map_or(1, ttir::types::elem_bytes).max(1);
@@ -116,7 +116,7 @@ fn dot(module: &ir::Module, dot: MatmulOp<'_>) -> DotFacts {
 }
 
 /// What this machine can do at most.
-pub(crate) fn peaks(machine: &Machine) -> Peaks {
+pub(crate) fn peaks(machine: &Processor) -> Peaks {
     let threads = topology::thread_count() as u32;
     let clock = topology::clock_khz() as f64 * 1e3;
     let lanes = f64::from(machine.vector_bytes) / 4.0;
@@ -176,11 +176,11 @@ fn measured(threads: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::peaks;
-    use crate::host::Machine;
+    use crate::host::Processor;
 
     #[test]
     fn this_machine_reads_and_computes() {
-        let peaks = peaks(Machine::host());
+        let peaks = peaks(Processor::host());
         assert!(peaks.memory > 1e8 && peaks.rates["f32"] > 1e8, "{peaks:?}");
         assert!(peaks.rates["f64"] < peaks.rates["f32"]);
     }

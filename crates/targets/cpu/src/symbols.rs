@@ -150,7 +150,7 @@ extern "C" fn double_to_bfloat(x: f64) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::Machine;
+    use crate::host::Processor;
     use crate::loader::LoadedObject;
     use llvm::{Llvm, Output};
 
@@ -160,9 +160,9 @@ mod tests {
         let text = "define float @kernel(double %x) {\n  %h = fptrunc double %x to half\n  \
             %f = fpext half %h to float\n  %m = frem float %f, 7.0\n  ret float %m\n}";
         let llvm = Llvm::load().expect("this test needs an LLVM");
-        let machine = match Machine::host().arch.as_str() {
-            "x86_64" => Machine::named("x86-64").unwrap(),
-            _ => Machine::host().clone(),
+        let machine = match Processor::host().arch.as_str() {
+            "x86_64" => Processor::named("x86-64").unwrap(),
+            _ => Processor::host().clone(),
         };
         let object = llvm.compile(text, &machine.spec(llvm), "", Output::default()).unwrap().object;
         let loaded = LoadedObject::load(&object, &resolve).unwrap();

@@ -15,7 +15,7 @@ const LENGTHS: [usize; 14] = [0, 1, 2, 15, 16, 17, 63, 64, 65, 500, 781, 1008, 1
 fn processors() -> Vec<&'static str> {
     let all = ["native", "avx512", "avx2", "x86-64"];
     all.into_iter()
-        .filter(|name| cpu::host::Machine::named(name).is_ok_and(|machine| machine.runs_here()))
+        .filter(|name| cpu::host::Processor::named(name).is_ok_and(|machine| machine.runs_here()))
         .collect()
 }
 

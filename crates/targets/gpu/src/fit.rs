@@ -60,11 +60,11 @@ impl Fit {
         let mut stages: Vec<u32> = self.loops.iter().map(|pipelined| pipelined.stages).collect();
         let mut bytes = needed;
         while bytes > limit {
-            let mut best: Option<Step> = None;
+            let mut best: Option<Candidate> = None;
             for index in (0..stages.len()).filter(|&index| stages[index] > 1) {
                 let mut fewer = stages.clone();
                 fewer[index] -= 1;
-                let step = Step {
+                let step = Candidate {
                     bytes: measure(self.with(&fewer))?,
                     cost: cost(fewer[index], self.loops[index].depth),
                     stages: fewer,
@@ -127,17 +127,17 @@ fn pipelined(module: &Module, op: Op) -> Option<Pipelined> {
 }
 
 /// A program with one stage less.
-struct Step {
+struct Candidate {
     stages: Vec<u32>,
     bytes: u64,
     cost: u64,
 }
 
-impl Step {
+impl Candidate {
     /// Whether it is to be preferred: one that fits, then one that needs less than now, then the cheaper, then the
     /// smaller.
-    fn beats(&self, other: &Step, now: u64, limit: u64) -> bool {
-        let rank = |step: &Step| (step.bytes > limit, step.bytes >= now, step.cost, step.bytes);
+    fn beats(&self, other: &Candidate, now: u64, limit: u64) -> bool {
+        let rank = |step: &Candidate| (step.bytes > limit, step.bytes >= now, step.cost, step.bytes);
         rank(self) < rank(other)
     }
 }

@@ -1,7 +1,7 @@
 //! Text in; object, assembly or optimised text out.
 
 use crate::api::{Api, LBuffer, LContext, LDiagnostic, LModule};
-use crate::machine::{Level, Machine, c_string, machine};
+use crate::machine::{Level, TargetMachine, c_string, machine};
 use crate::{Llvm, LlvmError, TargetSpec, gate, helper};
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_void};
@@ -212,7 +212,7 @@ impl Module<'_> {
     }
 
     /// Gives the module the triple and the data layout of the machine.
-    fn set_target(&self, machine: &Machine, triple: &str) -> Result<(), LlvmError> {
+    fn set_target(&self, machine: &TargetMachine, triple: &str) -> Result<(), LlvmError> {
         let triple = c_string(triple)?;
         // SAFETY: all handles are valid; the layout is copied.
         unsafe {
@@ -224,7 +224,7 @@ impl Module<'_> {
         Ok(())
     }
 
-    fn run_passes(&self, machine: &Machine, passes: &str) -> Result<(), LlvmError> {
+    fn run_passes(&self, machine: &TargetMachine, passes: &str) -> Result<(), LlvmError> {
         if passes.is_empty() {
             return Ok(());
         }
@@ -247,7 +247,7 @@ impl Module<'_> {
         self.api().owned_string(unsafe { (self.api().module_print)(self.handle) })
     }
 
-    fn emit(&self, machine: &Machine, kind: c_int) -> Result<Vec<u8>, LlvmError> {
+    fn emit(&self, machine: &TargetMachine, kind: c_int) -> Result<Vec<u8>, LlvmError> {
         let (mut message, mut buffer): (*mut c_char, *mut LBuffer) =
             (std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: all handles are valid.

@@ -22,12 +22,12 @@ pub struct TargetSpec {
 }
 
 /// A target machine of one thread.
-pub(crate) struct Machine {
+pub(crate) struct TargetMachine {
     api: &'static Api,
     pub(crate) handle: *mut LMachine,
 }
 
-impl Drop for Machine {
+impl Drop for TargetMachine {
     fn drop(&mut self) {
         // SAFETY: the handle is ours and used no more.
         unsafe { (self.api.machine_dispose)(self.handle) };
@@ -48,7 +48,7 @@ const RELOCATION_PIC: i32 = 2;
 const CODE_MODEL_SMALL: i32 = 3;
 
 thread_local! {
-    static MACHINES: RefCell<FxHashMap<(TargetSpec, Level), Rc<Machine>>> = RefCell::default();
+    static MACHINES: RefCell<FxHashMap<(TargetSpec, Level), Rc<TargetMachine>>> = RefCell::default();
 }
 
 /// The machine of this thread for a specification.
@@ -56,7 +56,7 @@ pub(crate) fn machine(
     llvm: &'static Llvm,
     spec: &TargetSpec,
     level: Level,
-) -> Result<Rc<Machine>, LlvmError> {
+) -> Result<Rc<TargetMachine>, LlvmError> {
     MACHINES.with_borrow_mut(|machines| {
         let key = (spec.clone(), level);
         if let Some(machine) = machines.get(&key) {
@@ -68,7 +68,7 @@ pub(crate) fn machine(
     })
 }
 
-fn create(llvm: &'static Llvm, spec: &TargetSpec, level: Level) -> Result<Machine, LlvmError> {
+fn create(llvm: &'static Llvm, spec: &TargetSpec, level: Level) -> Result<TargetMachine, LlvmError> {
     cpus::check(spec, llvm.version().major, || (llvm.host_triple(), llvm.host_cpu()))?;
     let api = llvm.api();
     let target = find_target(api, &spec.triple)?;
@@ -88,7 +88,7 @@ fn create(llvm: &'static Llvm, spec: &TargetSpec, level: Level) -> Result<Machin
     if handle.is_null() {
         return Err(LlvmError::Target(format!("LLVM has no target machine for `{}`", spec.triple)));
     }
-    Ok(Machine { api, handle })
+    Ok(TargetMachine { api, handle })
 }
 
 /// The back end for a triple.

@@ -1,11 +1,12 @@
 //! A compile: every stage from ttir to machine code.
 
+use crate::assemble::choose;
 use crate::facts::Facts;
 use crate::knobs::{self, knob};
 use crate::lower::{Denormals, Lanes};
 use crate::maps;
 use crate::options::{BACKEND, option};
-use crate::{assembling, given, machine, pipeline, ptx, stage};
+use crate::{given, machine, pipeline, ptx, stage};
 use gpu::{Backend, Code, InlineAssembly, LLIR, TTGIR, check_shared};
 use ir::pass::PassRow;
 use ptx_isa::{Arch, Version};
@@ -193,7 +194,7 @@ impl<'a> Compile<'a> {
                 .ok_or_else(|| given.wrong(format!("it has no kernel `{}`", facts.name)))?;
         }
         self.shared.add(stage::PTX, text.clone().into_bytes(), true);
-        if self.nvidia.emulated && assembling::asks_for_more(self.options) {
+        if self.nvidia.emulated && choose::asks_for_more(self.options) {
             self.shared.observer.warn(
                 "no assembler takes part where a device is emulated: what is asked of ptxas is not done"
                     .into(),
@@ -201,9 +202,9 @@ impl<'a> Compile<'a> {
         }
         if !self.nvidia.emulated {
             let (arch, options) = (self.nvidia.arch, self.options);
-            let cubin = self.shared.time(stage::CUBIN, |_| {
-                assembling::assemble(&text, &facts.name, arch, options, facts.effort)
-            });
+            let cubin = self
+                .shared
+                .time(stage::CUBIN, |_| choose::assemble(&text, &facts.name, arch, options, facts.effort));
             let cubin = match (cubin, given) {
                 (Err(error), Some(given)) => return Err(given.wrong(error.to_string())),
                 (cubin, _) => cubin?,

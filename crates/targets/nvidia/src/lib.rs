@@ -2,7 +2,6 @@
 //! run time.
 
 pub mod assemble;
-mod assembling;
 mod compile;
 pub mod driver;
 mod emulated;

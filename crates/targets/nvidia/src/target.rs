@@ -1,6 +1,6 @@
 //! NVIDIA GPUs as a target: what the front end and the runtime must know.
 
-use crate::assembling;
+use crate::assemble::choose;
 use crate::compile;
 use crate::driver::{self, Driver, Gpu};
 use crate::emulated::EmulatedGpu;
@@ -104,7 +104,7 @@ impl Target for Nvidia {
     fn machine(&self) -> String {
         let arch = self.arch();
         let facts = machine::machine(u32::from(arch.number)).map_or_else(String::new, ToString::to_string);
-        let assembler = if self.emulated { "none: emulated".to_owned() } else { assembling::identity(arch) };
+        let assembler = if self.emulated { "none: emulated".to_owned() } else { choose::identity(arch) };
         format!("architecture: {arch}\n{facts}assembler: {assembler}\n")
     }
 
@@ -117,7 +117,7 @@ impl Target for Nvidia {
     }
 
     fn find_tool(&self, knob: &str) -> Result<FoundTool, TargetError> {
-        assembling::find_tool(knob)
+        choose::find_tool(knob)
     }
 
     fn compile(
@@ -152,7 +152,7 @@ impl Target for Nvidia {
         options: &CompileOptions,
         name: &str,
     ) -> Result<Stage, TargetError> {
-        assembling::derive(artifact, self.arch_with(options)?, options, name)
+        choose::derive(artifact, self.arch_with(options)?, options, name)
     }
 
     fn host_code(&self) -> Option<HostCode> {
@@ -235,7 +235,7 @@ impl Target for Nvidia {
         let version = |number: i32| format!("CUDA {}.{}", number / 1000, number % 1000 / 10);
         let driver =
             driver::driver().map(|driver| version(driver.version())).map_err(|error| error.to_string());
-        [Tool { name: "driver", found: driver }].into_iter().chain(assembling::tools(self.arch())).collect()
+        [Tool { name: "driver", found: driver }].into_iter().chain(choose::tools(self.arch())).collect()
     }
 
     fn devices(&self) -> Vec<Arc<dyn Device>> {

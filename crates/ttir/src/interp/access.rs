@@ -3,7 +3,7 @@
 use super::block_access::BlockAccess;
 use super::data::Data;
 use super::error::RunErrorKind;
-use super::machine::{Entry, Machine, Step, element_name};
+use super::interpreter::{Entry, Interpreter, Outcome, element_name};
 use super::track::{Elements, Order};
 use crate::ops;
 use crate::ops::access::AccessOp;
@@ -31,9 +31,9 @@ pub(crate) struct Element<'a> {
     pub(crate) pointer: Option<Value>,
 }
 
-impl Machine<'_> {
+impl Interpreter<'_> {
     /// Reads one element.
-    pub(crate) fn read_element(&self, element: Element<'_>, address: u64, ty: Type) -> Step<u64> {
+    pub(crate) fn read_element(&self, element: Element<'_>, address: u64, ty: Type) -> Outcome<u64> {
         let size = self.access_size(element, ty)?;
         match self.memory.read(address, size) {
             Ok(bits) => Ok(ir::scalar::truncate(elem_bits(ty), bits)),
@@ -48,13 +48,13 @@ impl Machine<'_> {
         address: u64,
         ty: Type,
         bits: u64,
-    ) -> Step<()> {
+    ) -> Outcome<()> {
         let size = self.access_size(element, ty)?;
         let written = self.memory.write(address, size, bits);
         written.map_err(|why| self.access_error(element, "writing", &why))
     }
 
-    fn access_size(&self, element: Element<'_>, ty: Type) -> Step<u64> {
+    fn access_size(&self, element: Element<'_>, ty: Type) -> Outcome<u64> {
         let size = elem_bytes(ty);
         if matches!(size, 1 | 2 | 4 | 8) {
             return Ok(size);
@@ -75,7 +75,7 @@ impl Machine<'_> {
     }
 
     /// Fails if an element that an access depends on is undefined.
-    pub(crate) fn require(&self, element: Element<'_>, data: &Data, what: &str) -> Step<()> {
+    pub(crate) fn require(&self, element: Element<'_>, data: &Data, what: &str) -> Outcome<()> {
         match data.undefined() {
             Some(undefined) if data.is_undefined(element.position) => {
                 let which = (!element.shape.is_empty())
@@ -87,7 +87,7 @@ impl Machine<'_> {
     }
 
     /// Whether the mask holds for an element; without a mask it does.
-    pub(crate) fn mask_holds(&self, element: Element<'_>, mask: Option<&Data>) -> Step<bool> {
+    pub(crate) fn mask_holds(&self, element: Element<'_>, mask: Option<&Data>) -> Outcome<bool> {
         let Some(mask) = mask else { return Ok(true) };
         self.require(element, mask, "the mask")?;
         Ok(mask.at(element.position) & 1 != 0)
@@ -95,33 +95,33 @@ impl Machine<'_> {
 }
 
 /// The mask of an access.
-pub(crate) fn mask(machine: &Machine<'_>, op: Op) -> Option<Data> {
-    AccessOp::new(machine.module, op).mask().map(|mask| machine.get(mask).clone())
+pub(crate) fn mask(interpreter: &Interpreter<'_>, op: Op) -> Option<Data> {
+    AccessOp::new(interpreter.module, op).mask().map(|mask| interpreter.get(mask).clone())
 }
 
 /// Loads, atomic or not: each element by itself.
-pub(crate) fn load(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let ty = machine.result_ty(op);
+pub(crate) fn load(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let ty = interpreter.result_ty(op);
     let (dims, element_ty) = (shape(ty), elem(ty));
-    let access = AccessOp::new(machine.module, op);
+    let access = AccessOp::new(interpreter.module, op);
     let pointer = access.ptr();
-    let addresses = machine.get(pointer).clone();
-    let mask = mask(machine, op);
-    let other = access.other().map(|other| machine.get(other).clone());
+    let addresses = interpreter.get(pointer).clone();
+    let mask = mask(interpreter, op);
+    let other = access.other().map(|other| interpreter.get(other).clone());
     let (order, elements) = (Order::of(access), Elements::new(ty, &addresses, mask.as_ref()));
-    machine.acquire(order, elements);
-    machine.touch_block(op, order.reading(), ty, elements, None);
-    if let Some(data) = load_plainly(machine, ty, &addresses, mask.as_ref(), other.as_ref()) {
-        machine.set_result(op, data);
+    interpreter.acquire(order, elements);
+    interpreter.touch_block(op, order.reading(), ty, elements, None);
+    if let Some(data) = load_plainly(interpreter, ty, &addresses, mask.as_ref(), other.as_ref()) {
+        interpreter.set_result(op, data);
         return Ok(());
     }
     let mut bits = Vec::with_capacity(numel(ty) as usize);
     let mut used_other = vec![];
     for position in 0..numel(ty) as usize {
         let element = Element { op, shape: dims, position, pointer: Some(pointer) };
-        if machine.mask_holds(element, mask.as_ref())? {
-            machine.require(element, &addresses, "the address")?;
-            bits.push(machine.read_element(element, addresses.at(position), element_ty)?);
+        if interpreter.mask_holds(element, mask.as_ref())? {
+            interpreter.require(element, &addresses, "the address")?;
+            bits.push(interpreter.read_element(element, addresses.at(position), element_ty)?);
         } else {
             bits.push(other.as_ref().map_or(0, |other| other.at(position)));
             used_other.push(position);
@@ -129,7 +129,7 @@ pub(crate) fn load(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     }
     let data =
         Data::each(bits).with_undefined(undefined_others(other.as_ref(), &used_other, numel(ty) as usize));
-    machine.set_result(op, data);
+    interpreter.set_result(op, data);
     Ok(())
 }
 
@@ -140,7 +140,7 @@ fn is_defined(data: Option<&Data>) -> bool {
 
 /// All elements at once; `None` where one of them needs a closer look.
 fn load_plainly(
-    machine: &Machine<'_>,
+    interpreter: &Interpreter<'_>,
     ty: Type,
     addresses: &Data,
     mask: Option<&Data>,
@@ -151,7 +151,7 @@ fn load_plainly(
         return None;
     }
     let access = BlockAccess { count: numel(ty) as usize, size, addresses, mask };
-    let data = machine.memory.read_block(&access, other)?;
+    let data = interpreter.memory.read_block(&access, other)?;
     let width = elem_bits(ty);
     if u64::from(width) == 8 * size {
         return Some(data);
@@ -174,34 +174,34 @@ fn undefined_others(
 }
 
 /// Stores, atomic or not: each element by itself, in order, so that the last of several to one address stays.
-pub(crate) fn store(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let access = AccessOp::new(machine.module, op);
+pub(crate) fn store(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let access = AccessOp::new(interpreter.module, op);
     let (pointer, value) = (access.ptr(), access.value().expect("only what writes is run here"));
-    let ty = machine.module.ty(value);
+    let ty = interpreter.module.ty(value);
     let (dims, element_ty) = (shape(ty), elem(ty));
-    let (addresses, values) = (machine.get(pointer).clone(), machine.get(value).clone());
-    let mask = mask(machine, op);
+    let (addresses, values) = (interpreter.get(pointer).clone(), interpreter.get(value).clone());
+    let mask = mask(interpreter, op);
     let size = elem_bytes(element_ty);
     let (order, elements) = (Order::of(access), Elements::new(ty, &addresses, mask.as_ref()));
-    machine.touch_block(op, order.writing(), ty, elements, Some(&values));
+    interpreter.touch_block(op, order.writing(), ty, elements, Some(&values));
     if order.is_atomic {
-        machine.release(order, elements.each().map(|(_, address)| address), false);
+        interpreter.release(order, elements.each().map(|(_, address)| address), false);
     }
     if matches!(size, 1 | 2 | 4 | 8)
         && [Some(&addresses), Some(&values), mask.as_ref()].into_iter().all(is_defined)
     {
         let access =
             BlockAccess { count: numel(ty) as usize, size, addresses: &addresses, mask: mask.as_ref() };
-        if machine.memory.write_block(&access, &values) {
+        if interpreter.memory.write_block(&access, &values) {
             return Ok(());
         }
     }
     for position in 0..numel(ty) as usize {
         let element = Element { op, shape: dims, position, pointer: Some(pointer) };
-        if machine.mask_holds(element, mask.as_ref())? {
-            machine.require(element, &addresses, "the address")?;
-            machine.require(element, &values, "the stored value")?;
-            machine.write_element(element, addresses.at(position), element_ty, values.at(position))?;
+        if interpreter.mask_holds(element, mask.as_ref())? {
+            interpreter.require(element, &addresses, "the address")?;
+            interpreter.require(element, &values, "the stored value")?;
+            interpreter.write_element(element, addresses.at(position), element_ty, values.at(position))?;
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use super::access::{Element, mask};
 use super::data::Data;
 use super::error::RunErrorKind;
-use super::machine::{Entry, Machine, Step};
+use super::interpreter::{Entry, Interpreter, Outcome};
 use super::track::{Elements, Order};
 use crate::ops;
 use crate::ops::access::AccessOp;
@@ -57,96 +57,97 @@ pub(crate) fn combine_named(keyword: &str) -> Option<Combine> {
 }
 
 /// Combines each value into memory; gives what was there before, 0 where the mask does not hold.
-pub(crate) fn rmw(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let rmw = AtomicRmwOp::new(machine.module, op);
+pub(crate) fn rmw(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let rmw = AtomicRmwOp::new(interpreter.module, op);
     let keyword = rmw.kind().keyword();
     let combine = combine_named(keyword).expect("every kind combines");
-    let mask = mask(machine, op);
-    update(machine, op, mask.as_ref(), |machine, ty, old, position| {
-        let new = machine.get(rmw.value()).at(position);
+    let mask = mask(interpreter, op);
+    update(interpreter, op, mask.as_ref(), |interpreter, ty, old, position| {
+        let new = interpreter.get(rmw.value()).at(position);
         match combine(ty, old, new) {
             Some(bits) => Ok(Some(bits)),
             None => {
                 let message = format!("atomic {keyword} is not defined for {ty}");
-                Err(machine.error(op, RunErrorKind::Unsupported, message))
+                Err(interpreter.error(op, RunErrorKind::Unsupported, message))
             }
         }
     })
 }
 
 /// Writes the new value where memory holds the expected bits.
-pub(crate) fn cas(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let cas = AtomicCasOp::new(machine.module, op);
-    update(machine, op, None, |machine, _, old, position| {
-        let expected = machine.get(cas.expected()).at(position);
-        Ok((old == expected).then(|| machine.get(cas.value()).at(position)))
+pub(crate) fn cas(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let cas = AtomicCasOp::new(interpreter.module, op);
+    update(interpreter, op, None, |interpreter, _, old, position| {
+        let expected = interpreter.get(cas.expected()).at(position);
+        Ok((old == expected).then(|| interpreter.get(cas.value()).at(position)))
     })
 }
 
 /// Whether memory holds a value. Nobody writes while a program waits, as programs run one after another.
-pub(crate) fn poll(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let poll = AtomicPollOp::new(machine.module, op);
+pub(crate) fn poll(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let poll = AtomicPollOp::new(interpreter.module, op);
     let element = Element { op, shape: &[], position: 0, pointer: Some(poll.ptr()) };
-    let (addresses, expected) = (machine.get(poll.ptr()).clone(), machine.get(poll.expected()).clone());
-    machine.require(element, &addresses, "the address")?;
-    machine.require(element, &expected, "the value")?;
-    let ty = machine.module.ty(poll.expected());
+    let (addresses, expected) =
+        (interpreter.get(poll.ptr()).clone(), interpreter.get(poll.expected()).clone());
+    interpreter.require(element, &addresses, "the address")?;
+    interpreter.require(element, &expected, "the value")?;
+    let ty = interpreter.module.ty(poll.expected());
     let (order, elements) =
-        (Order::of(AccessOp::new(machine.module, op)), Elements::new(ty, &addresses, None));
-    machine.acquire(order, elements);
-    machine.touch_block(op, order.reading(), ty, elements, None);
-    let found = machine.read_element(element, addresses.at(0), ty)?;
+        (Order::of(AccessOp::new(interpreter.module, op)), Elements::new(ty, &addresses, None));
+    interpreter.acquire(order, elements);
+    interpreter.touch_block(op, order.reading(), ty, elements, None);
+    let found = interpreter.read_element(element, addresses.at(0), ty)?;
     let is_seen = found == expected.at(0);
     if !is_seen && poll.timeout().is_none() {
         let [wanted, found] = [expected.at(0), found].map(|bits| signed(ty, bits));
         let message = format!(
             "the program waits for {wanted} and memory holds {found}: programs run one after another here, so nobody will write it"
         );
-        return Err(machine.error(op, RunErrorKind::Unsupported, message));
+        return Err(interpreter.error(op, RunErrorKind::Unsupported, message));
     }
-    machine.set_result(op, Data::uniform(u64::from(is_seen)));
+    interpreter.set_result(op, Data::uniform(u64::from(is_seen)));
     Ok(())
 }
 
 fn update(
-    machine: &mut Machine<'_>,
+    interpreter: &mut Interpreter<'_>,
     op: Op,
     mask: Option<&Data>,
-    new: impl Fn(&Machine<'_>, Type, u64, usize) -> Step<Option<u64>>,
-) -> Step<()> {
-    let ty = machine.result_ty(op);
+    new: impl Fn(&Interpreter<'_>, Type, u64, usize) -> Outcome<Option<u64>>,
+) -> Outcome<()> {
+    let ty = interpreter.result_ty(op);
     let (dims, element_ty) = (shape(ty), elem(ty));
-    let access = AccessOp::new(machine.module, op);
+    let access = AccessOp::new(interpreter.module, op);
     let (pointer, order) = (access.ptr(), Order::of(access));
-    let addresses = machine.get(pointer).clone();
-    machine.acquire(order, Elements::new(ty, &addresses, mask));
-    let values = machine.operands(op).split_off(1);
+    let addresses = interpreter.get(pointer).clone();
+    interpreter.acquire(order, Elements::new(ty, &addresses, mask));
+    let values = interpreter.operands(op).split_off(1);
     let mut results = vec![0; numel(ty) as usize];
     // What leaves memory as it is counts as a read, as `atomic_add(p, 0)` is one; it releases all the same.
     let (mut kept, mut changed, mut released) = (Vec::new(), Vec::new(), Vec::new());
     for (position, result) in results.iter_mut().enumerate() {
         let element = Element { op, shape: dims, position, pointer: Some(pointer) };
-        if !machine.mask_holds(element, mask)? {
+        if !interpreter.mask_holds(element, mask)? {
             continue;
         }
-        machine.require(element, &addresses, "the address")?;
+        interpreter.require(element, &addresses, "the address")?;
         for value in &values {
-            machine.require(element, value, "the value")?;
+            interpreter.require(element, value, "the value")?;
         }
-        let old = machine.read_element(element, addresses.at(position), element_ty)?;
+        let old = interpreter.read_element(element, addresses.at(position), element_ty)?;
         *result = old;
         let address = addresses.at(position);
-        let new = new(machine, element_ty, old, position)?;
+        let new = new(interpreter, element_ty, old, position)?;
         let list = if new.is_some_and(|bits| bits != old) { &mut changed } else { &mut kept };
         list.push((position, address));
         let Some(bits) = new else { continue };
-        machine.write_element(element, address, element_ty, bits)?;
+        interpreter.write_element(element, address, element_ty, bits)?;
         released.push(address);
     }
-    machine.touch(op, order.reading(), ty, kept.into_iter(), None);
-    machine.touch(op, order.writing(), ty, changed.into_iter(), None);
-    machine.release(order, released.into_iter(), true);
-    machine.set_result(op, Data::each(results));
+    interpreter.touch(op, order.reading(), ty, kept.into_iter(), None);
+    interpreter.touch(op, order.writing(), ty, changed.into_iter(), None);
+    interpreter.release(order, released.into_iter(), true);
+    interpreter.set_result(op, Data::each(results));
     Ok(())
 }
 

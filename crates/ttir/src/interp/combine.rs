@@ -4,7 +4,7 @@
 //! one with control flow or calls runs once for each element.
 
 use super::data::Data;
-use super::machine::{Entry, Machine, Step};
+use super::interpreter::{Entry, Interpreter, Outcome};
 use super::positions::AroundAxis;
 use crate::ops;
 use crate::ops::reduce::{HistogramOp, MapElementwiseOp, ReduceOp, ScanOp};
@@ -28,14 +28,19 @@ fn is_elementwise(module: &Module, block: Block) -> bool {
 }
 
 /// Runs the block of a region `count` times, once with each element of the arguments.
-fn run_each(machine: &mut Machine<'_>, block: Block, args: &[Data], count: usize) -> Step<Vec<Data>> {
-    if is_elementwise(machine.module, block) {
-        return machine.run_block(block, args);
+fn run_each(
+    interpreter: &mut Interpreter<'_>,
+    block: Block,
+    args: &[Data],
+    count: usize,
+) -> Outcome<Vec<Data>> {
+    if is_elementwise(interpreter.module, block) {
+        return interpreter.run_block(block, args);
     }
     let mut results: Vec<Vec<Data>> = Vec::with_capacity(count);
     for index in 0..count {
         let scalars: Vec<Data> = args.iter().map(|data| data.permute(1, |_| index)).collect();
-        results.push(machine.run_block(block, &scalars)?);
+        results.push(interpreter.run_block(block, &scalars)?);
     }
     let width = results.first().map_or(0, Vec::len);
     Ok((0..width)
@@ -46,16 +51,16 @@ fn run_each(machine: &mut Machine<'_>, block: Block, args: &[Data], count: usize
         .collect())
 }
 
-fn entry(machine: &Machine<'_>, op: Op) -> Block {
-    machine.module.entry(machine.module.region(op, 0))
+fn entry(interpreter: &Interpreter<'_>, op: Op) -> Block {
+    interpreter.module.entry(interpreter.module.region(op, 0))
 }
 
 /// Combines neighbours until one element of each line is left. The last one of an odd number waits.
-pub(crate) fn reduce(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let block = entry(machine, op);
-    let of = ReduceOp::new(machine.module, op);
-    let mut line = AroundAxis::new(shape(machine.module.ty(of.srcs()[0])), of.axis());
-    let mut current = machine.operands(op);
+pub(crate) fn reduce(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let block = entry(interpreter, op);
+    let of = ReduceOp::new(interpreter.module, op);
+    let mut line = AroundAxis::new(shape(interpreter.module.ty(of.srcs()[0])), of.axis());
+    let mut current = interpreter.operands(op);
     while line.size > 1 {
         let half = line.size / 2;
         let last = (line.size % 2 == 1).then(|| line.size - 1);
@@ -77,7 +82,7 @@ pub(crate) fn reduce(machine: &mut Machine<'_>, op: Op) -> Step<()> {
             .flat_map(|which| current.iter().map(move |data| (data, which)))
             .map(|(data, which)| side(data, which))
             .collect();
-        let combined = run_each(machine, block, &args, count)?;
+        let combined = run_each(interpreter, block, &args, count)?;
         let Some(last) = last else {
             (current, line) = (combined, target);
             continue;
@@ -96,7 +101,7 @@ pub(crate) fn reduce(machine: &mut Machine<'_>, op: Op) -> Step<()> {
         current = combined.iter().zip(&current).map(with_last).collect();
         line = longer;
     }
-    machine.set_results(op, current);
+    interpreter.set_results(op, current);
     Ok(())
 }
 
@@ -107,12 +112,12 @@ fn locate(line: AroundAxis, position: usize) -> (usize, usize) {
 }
 
 /// Goes along the axis, all lines at once.
-pub(crate) fn scan(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let block = entry(machine, op);
-    let of = ScanOp::new(machine.module, op);
-    let line = AroundAxis::new(shape(machine.module.ty(of.srcs()[0])), of.axis());
+pub(crate) fn scan(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let block = entry(interpreter, op);
+    let of = ScanOp::new(interpreter.module, op);
+    let line = AroundAxis::new(shape(interpreter.module.ty(of.srcs()[0])), of.axis());
     let reverse = of.reverse();
-    let sources = machine.operands(op);
+    let sources = interpreter.operands(op);
     let place = |step: usize| if reverse { line.size - 1 - step } else { step };
     let slice = |step: usize| -> Vec<Data> {
         sources
@@ -124,7 +129,7 @@ pub(crate) fn scan(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     for step in 1..line.size {
         let mut args = steps[step - 1].clone();
         args.extend(slice(step));
-        steps.push(run_each(machine, block, &args, line.lines())?);
+        steps.push(run_each(interpreter, block, &args, line.lines())?);
     }
     let results = (0..sources.len())
         .map(|result| {
@@ -135,24 +140,24 @@ pub(crate) fn scan(machine: &mut Machine<'_>, op: Op) -> Step<()> {
             })
         })
         .collect();
-    machine.set_results(op, results);
+    interpreter.set_results(op, results);
     Ok(())
 }
 
 /// Runs the region for each group of `pack` neighbours. Its arguments are the neighbours of the first operand, then
 /// those of the second, …; its results likewise.
-pub(crate) fn map_elementwise(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let block = entry(machine, op);
-    let of = MapElementwiseOp::new(machine.module, op);
+pub(crate) fn map_elementwise(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let block = entry(interpreter, op);
+    let of = MapElementwiseOp::new(interpreter.module, op);
     let pack = of.pack();
-    let total = numel(machine.module.ty(of.srcs()[0])) as usize;
+    let total = numel(interpreter.module.ty(of.srcs()[0])) as usize;
     let count = total / pack;
-    let args: Vec<Data> = machine
+    let args: Vec<Data> = interpreter
         .operands(op)
         .iter()
         .flat_map(|data| (0..pack).map(move |lane| data.permute(count, |index| index * pack + lane)))
         .collect();
-    let returned = run_each(machine, block, &args, count)?;
+    let returned = run_each(interpreter, block, &args, count)?;
     let results = returned
         .chunks(pack)
         .map(|lanes| {
@@ -160,29 +165,29 @@ pub(crate) fn map_elementwise(machine: &mut Machine<'_>, op: Op) -> Step<()> {
             Data::pick(&parts, total, |index| (index % pack, index / pack))
         })
         .collect();
-    machine.set_results(op, results);
+    interpreter.set_results(op, results);
     Ok(())
 }
 
 /// Counts the numbers below the number of bins.
-pub(crate) fn histogram(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let of = HistogramOp::new(machine.module, op);
-    let ty = machine.module.ty(of.src());
-    let source = machine.get(of.src()).clone();
-    let mask = of.mask().map(|mask| machine.get(mask).clone());
-    let result = machine.result_ty(op);
+pub(crate) fn histogram(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let of = HistogramOp::new(interpreter.module, op);
+    let ty = interpreter.module.ty(of.src());
+    let source = interpreter.get(of.src()).clone();
+    let mask = of.mask().map(|mask| interpreter.get(mask).clone());
+    let result = interpreter.result_ty(op);
     let width = elem(result).as_int().expect("verified: counts are integers");
     let mut counts = vec![0u64; numel(result) as usize];
     for position in 0..numel(ty) as usize {
         let element = super::access::Element { op, shape: shape(ty), position, pointer: None };
-        if !machine.mask_holds(element, mask.as_ref())? {
+        if !interpreter.mask_holds(element, mask.as_ref())? {
             continue;
         }
-        machine.require(element, &source, "the counted number")?;
+        interpreter.require(element, &source, "the counted number")?;
         if let Some(count) = usize::try_from(source.at(position)).ok().and_then(|bin| counts.get_mut(bin)) {
             *count = ir::scalar::truncate(width, *count + 1);
         }
     }
-    machine.set_result(op, Data::each(counts));
+    interpreter.set_result(op, Data::each(counts));
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::Arg;
 use super::data::Data;
 use super::error::{RunError, RunErrorKind};
-use super::machine::{Entry, Machine, Step};
+use super::interpreter::{Entry, Interpreter, Outcome};
 use crate::ops;
 use crate::ops::control::{ForOp, IfOp, WhileOp};
 use crate::ops::func::{CallOp, FuncOp, functions};
@@ -29,8 +29,8 @@ fn call_error(message: String) -> RunError {
 }
 
 /// The function of this name.
-pub(crate) fn kernel(machine: &Machine<'_>, name: &str) -> Result<Op, RunError> {
-    let module = machine.module;
+pub(crate) fn kernel(interpreter: &Interpreter<'_>, name: &str) -> Result<Op, RunError> {
+    let module = interpreter.module;
     functions(module).find(|func| func.name() == name).map(|func| func.op).ok_or_else(|| {
         let known: Vec<&str> = functions(module).map(|func| func.name()).collect();
         call_error(format!("there is no function `{name}`; there are: {}", known.join(", ")))
@@ -38,20 +38,24 @@ pub(crate) fn kernel(machine: &Machine<'_>, name: &str) -> Result<Op, RunError> 
 }
 
 /// Tells memory what the arguments that point into it are called.
-pub(crate) fn name_pointers(machine: &mut Machine<'_>, function: Op, args: &[Arg]) {
-    let module = machine.module;
+pub(crate) fn name_pointers(interpreter: &mut Interpreter<'_>, function: Op, args: &[Arg]) {
+    let module = interpreter.module;
     let params = FuncOp::new(module, function).params();
     for (index, (&param, arg)) in params.iter().zip(args).enumerate() {
         if let Arg::Pointer(address) = arg {
             let name = module.name(param).map_or_else(|| format!("argument {index}"), str::to_owned);
-            machine.memory.name_pointer(&name, *address);
+            interpreter.memory.name_pointer(&name, *address);
         }
     }
 }
 
 /// The values of the parameters of a kernel.
-pub(crate) fn arguments(machine: &Machine<'_>, function: Op, args: &[Arg]) -> Result<Vec<Data>, RunError> {
-    let module = machine.module;
+pub(crate) fn arguments(
+    interpreter: &Interpreter<'_>,
+    function: Op,
+    args: &[Arg],
+) -> Result<Vec<Data>, RunError> {
+    let module = interpreter.module;
     let params = FuncOp::new(module, function).params();
     if params.len() != args.len() {
         return Err(call_error(format!(
@@ -64,7 +68,7 @@ pub(crate) fn arguments(machine: &Machine<'_>, function: Op, args: &[Arg]) -> Re
     for (index, (&param, arg)) in params.iter().zip(args).enumerate() {
         let ty = module.ty(param);
         let value = argument(ty, arg).ok_or_else(|| {
-            let name = machine.describe_value(param);
+            let name = interpreter.describe_value(param);
             call_error(format!("parameter {index} {name} is of type {ty}; {arg:?} does not fit"))
         })?;
         values.push(value);
@@ -88,88 +92,88 @@ fn argument(ty: Type, arg: &Arg) -> Option<Data> {
 }
 
 /// Runs a function.
-pub(crate) fn call(machine: &mut Machine<'_>, function: Op, args: &[Data]) -> Step<Vec<Data>> {
-    if machine.depth >= MAX_DEPTH {
-        return Err(machine.error(
+pub(crate) fn call(interpreter: &mut Interpreter<'_>, function: Op, args: &[Data]) -> Outcome<Vec<Data>> {
+    if interpreter.depth >= MAX_DEPTH {
+        return Err(interpreter.error(
             function,
             RunErrorKind::Unsupported,
             "the calls are nested too deep".into(),
         ));
     }
-    let module = machine.module;
-    let caller = machine.enter();
-    let results = machine.run_block(FuncOp::new(module, function).entry(), args);
-    machine.leave(caller);
+    let module = interpreter.module;
+    let caller = interpreter.enter();
+    let results = interpreter.run_block(FuncOp::new(module, function).entry(), args);
+    interpreter.leave(caller);
     results
 }
 
-pub(crate) fn run_call(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let module = machine.module;
+pub(crate) fn run_call(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let module = interpreter.module;
     let name = CallOp::new(module, op).callee();
     let callee = module.symbol(name).expect("verified: the called function exists");
-    let args = machine.operands(op);
-    let results = call(machine, callee, &args)?;
-    machine.set_results(op, results);
+    let args = interpreter.operands(op);
+    let results = call(interpreter, callee, &args)?;
+    interpreter.set_results(op, results);
     Ok(())
 }
 
 /// A bound of a loop, sign-extended.
-fn bound(machine: &Machine<'_>, op: Op, value: Value, what: &str) -> Step<i64> {
-    let bits = machine.decided(op, machine.get(value), what)?;
-    Ok(ir::scalar::sign_extend(width(machine.module.ty(value)), bits))
+fn bound(interpreter: &Interpreter<'_>, op: Op, value: Value, what: &str) -> Outcome<i64> {
+    let bits = interpreter.decided(op, interpreter.get(value), what)?;
+    Ok(ir::scalar::sign_extend(width(interpreter.module.ty(value)), bits))
 }
 
 fn width(ty: Type) -> u32 {
     if let TypeKind::Int(bits) = ty.kind() { *bits } else { 64 }
 }
 
-pub(crate) fn run_for(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let of = ForOp::new(machine.module, op);
-    let lower = bound(machine, op, of.lower(), "the lower bound of the loop")?;
-    let upper = bound(machine, op, of.upper(), "the upper bound of the loop")?;
-    let step = bound(machine, op, of.step(), "the step of the loop")?;
+pub(crate) fn run_for(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let of = ForOp::new(interpreter.module, op);
+    let lower = bound(interpreter, op, of.lower(), "the lower bound of the loop")?;
+    let upper = bound(interpreter, op, of.upper(), "the upper bound of the loop")?;
+    let step = bound(interpreter, op, of.step(), "the step of the loop")?;
     if step <= 0 {
         let message = format!("the step of a loop must be positive, it is {step}");
-        return Err(machine.error(op, RunErrorKind::Undefined, message));
+        return Err(interpreter.error(op, RunErrorKind::Undefined, message));
     }
     let counter_bits = width(of.module.ty(of.lower()));
     let mut args = vec![Data::uniform(0)];
-    args.extend(of.inits().iter().map(|&init| machine.get(init).clone()));
+    args.extend(of.inits().iter().map(|&init| interpreter.get(init).clone()));
     let mut counter = i128::from(lower);
     while counter < i128::from(upper) {
-        machine.poll(op)?;
+        interpreter.poll(op)?;
         args[0] = Data::uniform(ir::scalar::truncate(counter_bits, counter as u64));
-        let yielded = machine.run_block(of.body(), &args)?;
+        let yielded = interpreter.run_block(of.body(), &args)?;
         args.truncate(1);
         args.extend(yielded);
         counter += i128::from(step);
     }
-    machine.set_results(op, args.split_off(1));
+    interpreter.set_results(op, args.split_off(1));
     Ok(())
 }
 
-pub(crate) fn run_if(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let of = IfOp::new(machine.module, op);
-    let holds = machine.decided(op, machine.get(of.condition()), "the condition")? & 1 != 0;
+pub(crate) fn run_if(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let of = IfOp::new(interpreter.module, op);
+    let holds = interpreter.decided(op, interpreter.get(of.condition()), "the condition")? & 1 != 0;
     if let Some(block) = if holds { Some(of.then_block()) } else { of.else_block() } {
-        let results = machine.run_block(block, &[])?;
-        machine.set_results(op, results);
+        let results = interpreter.run_block(block, &[])?;
+        interpreter.set_results(op, results);
     }
     Ok(())
 }
 
-pub(crate) fn run_while(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let of = WhileOp::new(machine.module, op);
-    let mut carried = machine.operands(op);
+pub(crate) fn run_while(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let of = WhileOp::new(interpreter.module, op);
+    let mut carried = interpreter.operands(op);
     loop {
-        machine.poll(op)?;
-        let mut passed = machine.run_block(of.before(), &carried)?;
+        interpreter.poll(op)?;
+        let mut passed = interpreter.run_block(of.before(), &carried)?;
         let rest = passed.split_off(1);
-        if machine.decided(op, &passed[0], "the condition of the loop")? & 1 == 0 {
-            machine.set_results(op, rest);
+        if interpreter.decided(op, &passed[0], "the condition of the loop")? & 1 == 0 {
+            interpreter.set_results(op, rest);
             return Ok(());
         }
-        carried = machine.run_block(of.after(), &rest)?;
+        carried = interpreter.run_block(of.after(), &rest)?;
     }
 }
 
@@ -182,14 +186,14 @@ fn along_grid(module: &Module, op: Op, sizes: [u32; 3]) -> Data {
     }))
 }
 
-pub(crate) fn program_id(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let position = along_grid(machine.module, op, machine.program);
-    machine.set_result(op, position);
+pub(crate) fn program_id(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let position = along_grid(interpreter.module, op, interpreter.program);
+    interpreter.set_result(op, position);
     Ok(())
 }
 
-pub(crate) fn num_programs(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let size = along_grid(machine.module, op, machine.grid);
-    machine.set_result(op, size);
+pub(crate) fn num_programs(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let size = along_grid(interpreter.module, op, interpreter.grid);
+    interpreter.set_result(op, size);
     Ok(())
 }

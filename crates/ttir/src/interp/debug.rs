@@ -2,7 +2,7 @@
 
 use super::access::Element;
 use super::error::RunErrorKind;
-use super::machine::{Entry, Machine, Step, element_name};
+use super::interpreter::{Entry, Interpreter, Outcome, element_name};
 use super::positions::coordinates;
 use crate::ops;
 use crate::ops::debug::{AssertOp, PrintOp};
@@ -74,14 +74,14 @@ fn value_text(printed: &PrintedElement<'_>) -> String {
 }
 
 /// Prints every element of every operand.
-pub(crate) fn print(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let module = machine.module;
+pub(crate) fn print(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let module = interpreter.module;
     let of = PrintOp::new(module, op);
     let (prefix, hex, signed) = (of.prefix(), of.hex(), of.is_signed());
-    let operands = machine.operands(op);
+    let operands = interpreter.operands(op);
     if operands.is_empty() {
-        let [x, y, z] = machine.program;
-        machine.hooks.print(&format!("pid ({x}, {y}, {z}){prefix}"));
+        let [x, y, z] = interpreter.program;
+        interpreter.hooks.print(&format!("pid ({x}, {y}, {z}){prefix}"));
     }
     for (index, data) in operands.iter().enumerate() {
         let ty = module.ty(of.args()[index]);
@@ -92,9 +92,9 @@ pub(crate) fn print(machine: &mut Machine<'_>, op: Op) -> Step<()> {
                 continue;
             }
             let element = Element { op, shape: shape(ty), position, pointer: None };
-            machine.require(element, data, "the printed value")?;
+            interpreter.require(element, data, "the printed value")?;
             let line = print_line(&PrintedElement {
-                program: machine.program,
+                program: interpreter.program,
                 shape: printed,
                 position: at.iter().zip(printed).fold(0, |number, (at, &size)| number * size as usize + at),
                 prefix,
@@ -104,43 +104,49 @@ pub(crate) fn print(machine: &mut Machine<'_>, op: Op) -> Step<()> {
                 hex,
                 signed: signed.get(index).is_some_and(|&signed| signed != 0),
             });
-            machine.hooks.print(&line);
+            interpreter.hooks.print(&line);
         }
     }
     Ok(())
 }
 
 /// Fails where the condition does not hold.
-pub(crate) fn assert(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let of = AssertOp::new(machine.module, op);
+pub(crate) fn assert(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let of = AssertOp::new(interpreter.module, op);
     let message = format!("device-side assertion failed: {}", of.message());
-    check(machine, op, of.condition(), "the asserted condition", &message)
+    check(interpreter, op, of.condition(), "the asserted condition", &message)
 }
 
 /// A broken promise is an error here; other engines may do anything then.
-pub(crate) fn assume(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let condition = AssumeOp::new(machine.module, op).cond();
-    check(machine, op, condition, "the assumed condition", "the program assumes what does not hold")
+pub(crate) fn assume(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let condition = AssumeOp::new(interpreter.module, op).cond();
+    check(interpreter, op, condition, "the assumed condition", "the program assumes what does not hold")
 }
 
-fn check(machine: &mut Machine<'_>, op: Op, condition: Value, what: &str, message: &str) -> Step<()> {
-    let ty = machine.module.ty(condition);
-    let condition = machine.get(condition);
+fn check(
+    interpreter: &mut Interpreter<'_>,
+    op: Op,
+    condition: Value,
+    what: &str,
+    message: &str,
+) -> Outcome<()> {
+    let ty = interpreter.module.ty(condition);
+    let condition = interpreter.get(condition);
     for position in 0..numel(ty) as usize {
-        machine.require(Element { op, shape: shape(ty), position, pointer: None }, condition, what)?;
+        interpreter.require(Element { op, shape: shape(ty), position, pointer: None }, condition, what)?;
         if condition.at(position) & 1 == 0 {
             let element = match shape(ty) {
                 [] => String::new(),
                 dims => format!(" (element {})", element_name(dims, position)),
             };
-            return Err(machine.error(op, RunErrorKind::Assertion, format!("{message}{element}")));
+            return Err(interpreter.error(op, RunErrorKind::Assertion, format!("{message}{element}")));
         }
     }
     Ok(())
 }
 
 /// Programs have no lanes here that could run apart.
-pub(crate) fn nothing(_machine: &mut Machine<'_>, _op: Op) -> Step<()> {
+pub(crate) fn nothing(_machine: &mut Interpreter<'_>, _op: Op) -> Outcome<()> {
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use super::access::Element;
 use super::atomic::{Combine, combine_named};
 use super::data::Data;
 use super::error::RunErrorKind;
-use super::machine::{Entry, Machine, Step};
+use super::interpreter::{Entry, Interpreter, Outcome};
 use super::positions::coordinates;
 use super::races::Doing;
 use crate::ops;
@@ -45,9 +45,9 @@ struct Descriptor {
 }
 
 impl Descriptor {
-    fn of(machine: &Machine<'_>, op: Op) -> Descriptor {
-        let desc = DescriptorAccessOp::new(machine.module, op).desc();
-        let (ty, data) = (machine.module.ty(desc), machine.get(desc));
+    fn of(interpreter: &Interpreter<'_>, op: Op) -> Descriptor {
+        let desc = DescriptorAccessOp::new(interpreter.module, op).desc();
+        let (ty, data) = (interpreter.module.ty(desc), interpreter.get(desc));
         let rank = shape(ty).len();
         let word = |index: usize| data.at(index) as i64;
         Descriptor {
@@ -81,18 +81,19 @@ fn signed(ty: Type, bits: u64) -> i64 {
 }
 
 /// Scalar operands, sign-extended.
-fn scalars(machine: &Machine<'_>, op: Op, values: &[Value], what: &str) -> Step<Vec<i64>> {
-    let number =
-        |&value| Ok(signed(machine.module.ty(value), machine.decided(op, machine.get(value), what)?));
+fn scalars(interpreter: &Interpreter<'_>, op: Op, values: &[Value], what: &str) -> Outcome<Vec<i64>> {
+    let number = |&value| {
+        Ok(signed(interpreter.module.ty(value), interpreter.decided(op, interpreter.get(value), what)?))
+    };
     values.iter().map(number).collect()
 }
 
-pub(crate) fn make(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let of = MakeDescriptorOp::new(machine.module, op);
-    let base = machine.decided(op, machine.get(of.base()), "the base")?;
-    let sizes = scalars(machine, op, of.shape(), "the shape")?;
-    let strides = scalars(machine, op, of.strides(), "the strides")?;
-    machine.set_result(op, pack(base, &sizes, &strides, of.padding() == Padding::Nan));
+pub(crate) fn make(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let of = MakeDescriptorOp::new(interpreter.module, op);
+    let base = interpreter.decided(op, interpreter.get(of.base()), "the base")?;
+    let sizes = scalars(interpreter, op, of.shape(), "the shape")?;
+    let strides = scalars(interpreter, op, of.strides(), "the strides")?;
+    interpreter.set_result(op, pack(base, &sizes, &strides, of.padding() == Padding::Nan));
     Ok(())
 }
 
@@ -109,19 +110,19 @@ fn block_at(descriptor: &Descriptor, offsets: &[i64]) -> Vec<Vec<i64>> {
 
 /// The coordinates of each element of rows picked one by one.
 fn picked_rows(
-    machine: &Machine<'_>,
+    interpreter: &Interpreter<'_>,
     op: Op,
     [rows, column]: [Value; 2],
     block: Type,
-) -> Step<Vec<Vec<i64>>> {
-    let (rows_ty, rows) = (machine.module.ty(rows), machine.get(rows));
-    let first = machine.decided(op, machine.get(column), "the column")?;
-    let first = signed(machine.module.ty(column), first);
+) -> Outcome<Vec<Vec<i64>>> {
+    let (rows_ty, rows) = (interpreter.module.ty(rows), interpreter.get(rows));
+    let first = interpreter.decided(op, interpreter.get(column), "the column")?;
+    let first = signed(interpreter.module.ty(column), first);
     let mut all = Vec::with_capacity(numel(block) as usize);
     for position in 0..numel(block) as usize {
         let inside = coordinates(shape(block), position);
         let row = Element { op, shape: shape(rows_ty), position: inside[0], pointer: None };
-        machine.require(row, rows, "the row")?;
+        interpreter.require(row, rows, "the row")?;
         all.push(vec![signed(rows_ty, rows.at(inside[0])), first + inside[1] as i64]);
     }
     Ok(all)
@@ -134,93 +135,100 @@ fn spots(descriptor: &Descriptor, places: &[Vec<i64>]) -> impl Iterator<Item = (
     places.iter().enumerate().filter_map(address)
 }
 
-fn read(machine: &mut Machine<'_>, op: Op, places: &[Vec<i64>]) -> Step<()> {
-    let descriptor = Descriptor::of(machine, op);
-    let pointer = Some(DescriptorAccessOp::new(machine.module, op).desc());
-    let dims = shape(machine.result_ty(op));
-    machine.touch(op, Doing::Read, machine.result_ty(op), spots(&descriptor, places), None);
+fn read(interpreter: &mut Interpreter<'_>, op: Op, places: &[Vec<i64>]) -> Outcome<()> {
+    let descriptor = Descriptor::of(interpreter, op);
+    let pointer = Some(DescriptorAccessOp::new(interpreter.module, op).desc());
+    let dims = shape(interpreter.result_ty(op));
+    interpreter.touch(op, Doing::Read, interpreter.result_ty(op), spots(&descriptor, places), None);
     let mut bits = Vec::with_capacity(places.len());
     for (position, place) in places.iter().enumerate() {
         let element = Element { op, shape: dims, position, pointer };
         bits.push(match descriptor.address(place) {
-            Some(address) => machine.read_element(element, address, descriptor.elem)?,
+            Some(address) => interpreter.read_element(element, address, descriptor.elem)?,
             None => descriptor.padding(),
         });
     }
-    machine.set_result(op, Data::each(bits));
+    interpreter.set_result(op, Data::each(bits));
     Ok(())
 }
 
 /// Writes `new(old, value)` for each element inside the tensor.
-fn write(machine: &mut Machine<'_>, op: Op, places: &[Vec<i64>], new: Option<Combine>) -> Step<()> {
-    let descriptor = Descriptor::of(machine, op);
-    let source = DescriptorAccessOp::new(machine.module, op).src().expect("only what writes is run here");
-    let values = machine.get(source).clone();
-    let dims = shape(machine.module.ty(source));
+fn write(
+    interpreter: &mut Interpreter<'_>,
+    op: Op,
+    places: &[Vec<i64>],
+    new: Option<Combine>,
+) -> Outcome<()> {
+    let descriptor = Descriptor::of(interpreter, op);
+    let source = DescriptorAccessOp::new(interpreter.module, op).src().expect("only what writes is run here");
+    let values = interpreter.get(source).clone();
+    let dims = shape(interpreter.module.ty(source));
     let (doing, written) = match new {
         Some(_) => (Doing::AtomicWrite, None),
         None => (Doing::Write, Some(&values)),
     };
-    machine.touch(op, doing, machine.module.ty(source), spots(&descriptor, places), written);
-    let pointer = Some(DescriptorAccessOp::new(machine.module, op).desc());
+    interpreter.touch(op, doing, interpreter.module.ty(source), spots(&descriptor, places), written);
+    let pointer = Some(DescriptorAccessOp::new(interpreter.module, op).desc());
     for (position, place) in places.iter().enumerate() {
         let Some(address) = descriptor.address(place) else { continue };
         let element = Element { op, shape: dims, position, pointer };
-        machine.require(element, &values, "the stored value")?;
+        interpreter.require(element, &values, "the stored value")?;
         let mut bits = values.at(position);
         if let Some(combine) = new {
-            let old = machine.read_element(element, address, descriptor.elem)?;
+            let old = interpreter.read_element(element, address, descriptor.elem)?;
             bits = combine(descriptor.elem, old, bits).ok_or_else(|| {
                 let message = format!("this reduction is not defined for {}", descriptor.elem);
-                machine.error(op, RunErrorKind::Unsupported, message)
+                interpreter.error(op, RunErrorKind::Unsupported, message)
             })?;
         }
-        machine.write_element(element, address, descriptor.elem, bits)?;
+        interpreter.write_element(element, address, descriptor.elem, bits)?;
     }
     Ok(())
 }
 
-pub(crate) fn load(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let indices = DescriptorAccessOp::new(machine.module, op).indices();
-    let offsets = scalars(machine, op, indices, "the offset")?;
-    let places = block_at(&Descriptor::of(machine, op), &offsets);
-    read(machine, op, &places)
+pub(crate) fn load(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let indices = DescriptorAccessOp::new(interpreter.module, op).indices();
+    let offsets = scalars(interpreter, op, indices, "the offset")?;
+    let places = block_at(&Descriptor::of(interpreter, op), &offsets);
+    read(interpreter, op, &places)
 }
 
-pub(crate) fn store(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let indices = DescriptorAccessOp::new(machine.module, op).indices();
-    let offsets = scalars(machine, op, indices, "the offset")?;
-    let places = block_at(&Descriptor::of(machine, op), &offsets);
-    write(machine, op, &places, None)
+pub(crate) fn store(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let indices = DescriptorAccessOp::new(interpreter.module, op).indices();
+    let offsets = scalars(interpreter, op, indices, "the offset")?;
+    let places = block_at(&Descriptor::of(interpreter, op), &offsets);
+    write(interpreter, op, &places, None)
 }
 
-pub(crate) fn gather(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let of = DescriptorGatherOp::new(machine.module, op);
-    let places = picked_rows(machine, op, [of.x_offsets(), of.y_offset()], machine.result_ty(op))?;
-    read(machine, op, &places)
+pub(crate) fn gather(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let of = DescriptorGatherOp::new(interpreter.module, op);
+    let places = picked_rows(interpreter, op, [of.x_offsets(), of.y_offset()], interpreter.result_ty(op))?;
+    read(interpreter, op, &places)
 }
 
-pub(crate) fn scatter(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let of = DescriptorScatterOp::new(machine.module, op);
-    let block = machine.module.ty(of.src());
-    let places = picked_rows(machine, op, [of.x_offsets(), of.y_offset()], block)?;
-    write(machine, op, &places, None)
+pub(crate) fn scatter(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let of = DescriptorScatterOp::new(interpreter.module, op);
+    let block = interpreter.module.ty(of.src());
+    let places = picked_rows(interpreter, op, [of.x_offsets(), of.y_offset()], block)?;
+    write(interpreter, op, &places, None)
 }
 
 /// Combines into memory; integers are compared as the descriptor says, floats as numbers.
-pub(crate) fn reduce(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let indices = DescriptorAccessOp::new(machine.module, op).indices();
-    let offsets = scalars(machine, op, indices, "the offset")?;
-    let descriptor = Descriptor::of(machine, op);
+pub(crate) fn reduce(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let indices = DescriptorAccessOp::new(interpreter.module, op).indices();
+    let offsets = scalars(interpreter, op, indices, "the offset")?;
+    let descriptor = Descriptor::of(interpreter, op);
     let places = block_at(&descriptor, &offsets);
-    let of = DescriptorReduceOp::new(machine.module, op);
+    let of = DescriptorReduceOp::new(interpreter.module, op);
     let kind = of.kind();
-    match atomic_kind(machine.module.ty(of.desc()), kind).and_then(|atomic| combine_named(atomic.keyword())) {
-        Some(combine) => write(machine, op, &places, Some(combine)),
+    match atomic_kind(interpreter.module.ty(of.desc()), kind)
+        .and_then(|atomic| combine_named(atomic.keyword()))
+    {
+        Some(combine) => write(interpreter, op, &places, Some(combine)),
         None => {
             let message =
                 format!("the reduction `{}` is not defined for {}", kind.keyword(), descriptor.elem);
-            Err(machine.error(op, RunErrorKind::Unsupported, message))
+            Err(interpreter.error(op, RunErrorKind::Unsupported, message))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Matrix products. The order of accumulation is described in the interpreter's own documentation.
 
 use super::data::{Data, Undefined, WordSide};
-use super::machine::{Entry, Machine, Step, merge_undefined};
+use super::interpreter::{Entry, Interpreter, Outcome, merge_undefined};
 use super::multiply::{Sizes, add_products};
 use crate::ops;
 use crate::ops::dot::{DotScaledOp, ScaleType};
@@ -85,9 +85,9 @@ fn values(data: &Data, ty: Type) -> Vec<f64> {
     (0..numel(ty) as usize).map(|index| float_value(kind, data.at(index))).collect()
 }
 
-pub(crate) fn dot(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let [a_ty, b_ty, c_ty] = [0, 1, 2].map(|index| machine.operand_ty(op, index));
-    let [a, b, c] = [0, 1, 2].map(|index| machine.operand(op, index));
+pub(crate) fn dot(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let [a_ty, b_ty, c_ty] = [0, 1, 2].map(|index| interpreter.operand_ty(op, index));
+    let [a, b, c] = [0, 1, 2].map(|index| interpreter.operand(op, index));
     let sizes = Sizes::new(shape(c_ty), shape(a_ty).last().map_or(1, |&k| k as usize));
     let results = match elem(c_ty).as_float() {
         Some(kind) => {
@@ -114,19 +114,19 @@ pub(crate) fn dot(machine: &mut Machine<'_>, op: Op) -> Step<()> {
             }))
         }
     };
-    let undefined = spread(machine, op, &[a, b, c]);
-    machine.set_result(op, results.with_undefined(undefined));
+    let undefined = spread(interpreter, op, &[a, b, c]);
+    interpreter.set_result(op, results.with_undefined(undefined));
     Ok(())
 }
 
 /// A product with an undefined element anywhere is undefined everywhere; finer would not help anyone.
-fn spread(machine: &Machine<'_>, op: Op, operands: &[&Data]) -> Option<Arc<Undefined>> {
+fn spread(interpreter: &Interpreter<'_>, op: Op, operands: &[&Data]) -> Option<Arc<Undefined>> {
     let single: Vec<Data> = operands
         .iter()
         .filter_map(|data| data.undefined().filter(|undefined| undefined.flags.contains(&true)))
         .map(|undefined| Data::uniform(0).with_undefined(Some(undefined.with_flags(Arc::from([true])))))
         .collect();
-    merge_undefined(machine.module, op, &single.iter().collect::<Vec<_>>(), &[])
+    merge_undefined(interpreter.module, op, &single.iter().collect::<Vec<_>>(), &[])
 }
 
 /// How operands of a scaled product are written: bits of an element, and its value.
@@ -203,10 +203,10 @@ impl Scaled<'_> {
 }
 
 /// Unpacks, scales, multiplies. Which of the optional scales are given stands in the attribute `scales`.
-pub(crate) fn dot_scaled(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let module = machine.module;
+pub(crate) fn dot_scaled(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let module = interpreter.module;
     let dot = DotScaledOp::new(module, op);
-    let known = |value| (machine.get(value), module.ty(value));
+    let known = |value| (interpreter.get(value), module.ty(value));
     let ((a, a_ty), (b, b_ty), (c, c_ty)) = (known(dot.a()), known(dot.b()), known(dot.c()));
     let lhs = Scaled {
         data: a,
@@ -242,8 +242,8 @@ pub(crate) fn dot_scaled(machine: &mut Machine<'_>, op: Op) -> Step<()> {
         let products = pairs.map(|(i, j)| (lhs[i], rhs[column(j)]));
         sum_floats(kind, start[at], products)
     });
-    let undefined = spread(machine, op, &machine.operands(op).iter().collect::<Vec<_>>());
-    machine.set_result(op, Data::each(results).with_undefined(undefined));
+    let undefined = spread(interpreter, op, &interpreter.operands(op).iter().collect::<Vec<_>>());
+    interpreter.set_result(op, Data::each(results).with_undefined(undefined));
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use super::data::Data;
 use super::error::RunErrorKind;
 use super::external_bits::BITS;
 use super::external_directed::{self, Directed};
-use super::machine::{Entry, Machine, Step, merge_undefined};
+use super::interpreter::{Entry, Interpreter, Outcome, merge_undefined};
 use crate::ops;
 use crate::ops::extern_call::ExternElementwiseOp;
 use crate::types::{elem, elem_bits};
@@ -274,12 +274,12 @@ fn bits_of(ty: Type, value: f64) -> u64 {
     }
 }
 
-pub(crate) fn extern_elementwise(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let module = machine.module;
+pub(crate) fn extern_elementwise(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let module = interpreter.module;
     let symbol = ExternElementwiseOp::new(module, op).symbol();
-    let operands = machine.operands(op);
+    let operands = interpreter.operands(op);
     let types: Vec<Type> = module.operands(op).iter().map(|&value| elem(module.ty(value))).collect();
-    let result = elem(machine.result_ty(op));
+    let result = elem(interpreter.result_ty(op));
     let known = meaning(symbol).filter(|meaning| match meaning {
         Meaning::Values(arity, _) => *arity == types.len(),
         Meaning::Bits(_) => true,
@@ -288,7 +288,7 @@ pub(crate) fn extern_elementwise(machine: &mut Machine<'_>, op: Op) -> Step<()> 
     let Some(meaning) = known else {
         let message =
             format!("the interpreter does not know the function `{symbol}` of {} operands", types.len());
-        return Err(machine.error(op, RunErrorKind::Unsupported, message));
+        return Err(interpreter.error(op, RunErrorKind::Unsupported, message));
     };
     let count = operands.iter().map(Data::kept).max().unwrap_or(1);
     let mut failed = Vec::new();
@@ -314,8 +314,8 @@ pub(crate) fn extern_elementwise(machine: &mut Machine<'_>, op: Op) -> Step<()> 
         }
     });
     let data = if count == 1 { Data::uniform(data.at(0)) } else { data };
-    let undefined = merge_undefined(machine.module, op, &operands.iter().collect::<Vec<_>>(), &failed);
-    machine.set_result(op, data.with_undefined(undefined));
+    let undefined = merge_undefined(interpreter.module, op, &operands.iter().collect::<Vec<_>>(), &failed);
+    interpreter.set_result(op, data.with_undefined(undefined));
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Which function runs which operation. Elementwise operations are not here: their row says what they mean.
 
-use super::machine::{Entry, Handler};
+use super::interpreter::{Entry, Handler};
 use super::{access, atomic, combine, control, debug, descriptor, dot, external, shape};
 use ir::OpRow;
 use rustc_hash::FxHashMap;

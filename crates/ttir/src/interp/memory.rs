@@ -10,7 +10,7 @@ use crate::types::elem_bytes;
 use ir::Type;
 use std::cell::Cell;
 
-/// Where made-up addresses begin; the upper bits are those of no address in use on any machine.
+/// Where made-up addresses begin; the upper bits are those of no address in use on any interpreter.
 const FIRST_BASE: u64 = 0x0700_0000_0000_0000;
 /// Distance kept between own allocations.
 const GAP: u64 = 1 << 16;

@@ -34,7 +34,7 @@ mod external;
 mod external_bits;
 mod external_directed;
 mod handlers;
-mod machine;
+mod interpreter;
 mod memory;
 mod multiply;
 mod positions;
@@ -117,16 +117,16 @@ pub fn run(
     memory: &mut Memory,
     hooks: &mut dyn Hooks,
 ) -> Result<(), RunError> {
-    let mut machine = machine::Machine::new(module, grid, memory, hooks, handlers::handler);
-    let function = control::kernel(&machine, kernel)?;
-    control::name_pointers(&mut machine, function, args);
-    let args = control::arguments(&machine, function, args)?;
+    let mut interpreter = interpreter::Interpreter::new(module, grid, memory, hooks, handlers::handler);
+    let function = control::kernel(&interpreter, kernel)?;
+    control::name_pointers(&mut interpreter, function, args);
+    let args = control::arguments(&interpreter, function, args)?;
     for z in 0..grid[2] {
         for y in 0..grid[1] {
             for x in 0..grid[0] {
-                machine.program = [x, y, z];
-                machine.poll(function)?;
-                control::call(&mut machine, function, &args)?;
+                interpreter.program = [x, y, z];
+                interpreter.poll(function)?;
+                control::call(&mut interpreter, function, &args)?;
             }
         }
     }

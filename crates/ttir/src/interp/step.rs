@@ -1,12 +1,12 @@
 //! Code that is run piece by piece: functions of small modules one after another, with values that live in between.
 //!
-//! The meaning is that of a whole program, because the same machine runs each piece. What a whole program knows and
+//! The meaning is that of a whole program, because the same interpreter runs each piece. What a whole program knows and
 //! pieces do not is where an undefined element came from, if its piece has no place in a source: [`BlockData::placed`]
 //! adds it.
 
 use super::data::{Data, Origin, Undefined};
 use super::handlers::handler;
-use super::machine::Machine;
+use super::interpreter::Interpreter;
 use super::memory::Memory;
 use super::{Hooks, RunError};
 use crate::ops::func::FuncOp;
@@ -72,10 +72,10 @@ pub fn run_function(
     memory: &mut Memory,
     hooks: &mut dyn Hooks,
 ) -> Result<Vec<BlockData>, RunError> {
-    let mut machine = Machine::new(module, standing.grid, memory, hooks, handler);
-    machine.program = standing.program;
+    let mut interpreter = Interpreter::new(module, standing.grid, memory, hooks, handler);
+    interpreter.program = standing.program;
     let args: Vec<Data> = args.into_iter().map(|arg| arg.0).collect();
-    let results = machine.run_block(FuncOp::new(module, function).entry(), &args)?;
+    let results = interpreter.run_block(FuncOp::new(module, function).entry(), &args)?;
     Ok(results.into_iter().map(BlockData).collect())
 }
 

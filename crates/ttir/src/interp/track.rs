@@ -1,7 +1,7 @@
 //! Accesses as they are told to whoever looks for races.
 
 use super::data::Data;
-use super::machine::Machine;
+use super::interpreter::Interpreter;
 use super::positions::strides;
 use super::races::{Doing, Races, Run, Site};
 use crate::ops::access::AccessOp;
@@ -88,7 +88,7 @@ fn runs(each: impl Iterator<Item = (usize, u64)>, size: u64) -> impl Iterator<It
     })
 }
 
-impl Machine<'_> {
+impl Interpreter<'_> {
     /// Whether anybody wants to know of accesses.
     pub(crate) fn tracks(&self) -> bool {
         self.memory.races.is_some()
@@ -108,10 +108,10 @@ impl Machine<'_> {
         runs: impl Iterator<Item = Run>,
         written: Option<&Data>,
     ) {
-        self.with_races(|machine, races| {
-            let place = machine.hooks.place().unwrap_or_else(|| op.as_u32());
+        self.with_races(|interpreter, races| {
+            let place = interpreter.hooks.place().unwrap_or_else(|| op.as_u32());
             let site = Site { place, doing, ty: elem(ty), shape: shape(ty) };
-            races.touch(machine.program, site, runs, machine.memory, written);
+            races.touch(interpreter.program, site, runs, interpreter.memory, written);
         });
     }
 
@@ -152,17 +152,17 @@ impl Machine<'_> {
     /// Tells that the accesses of others that were released at these addresses come before what comes next.
     pub(crate) fn acquire(&mut self, order: Order, elements: Elements<'_>) {
         if order.acquires {
-            self.with_races(|machine, races| {
-                races.acquire(machine.program, elements.each().map(|(_, address)| address));
+            self.with_races(|interpreter, races| {
+                races.acquire(interpreter.program, elements.each().map(|(_, address)| address));
             });
         }
     }
 
     /// Tells that memory was written here by an operation; whether it reads what it writes.
     pub(crate) fn release(&mut self, order: Order, addresses: impl Iterator<Item = u64>, is_update: bool) {
-        self.with_races(|machine, races| {
+        self.with_races(|interpreter, races| {
             if order.releases {
-                races.release(machine.program, addresses, is_update);
+                races.release(interpreter.program, addresses, is_update);
             } else if !(is_update && order.is_atomic) {
                 races.forget(addresses);
             }

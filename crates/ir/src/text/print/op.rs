@@ -3,7 +3,7 @@
 use crate::attr::Attr;
 use crate::entity::{Op, Value};
 use crate::row::{Arity, AttrKind, Format, OpRow};
-use crate::text::format::{Part, Step, Steps, steps};
+use crate::text::format::{Directive, Directives, Part, steps};
 use crate::text::print::{Printer, RegionStyle};
 
 /// Writes the name of an operation and all behind it, without the location.
@@ -72,37 +72,37 @@ fn is_unit(row: &OpRow, slot: usize) -> bool {
 struct Writer<'p, 'm> {
     printer: &'p mut Printer<'m>,
     op: Op,
-    steps: &'static Steps,
+    steps: &'static Directives,
     edit: &'p DictEdit<'p>,
     space: bool,
     punctuation: bool,
 }
 
 impl<'m> Writer<'_, 'm> {
-    fn steps(&mut self, steps: &[Step]) {
+    fn steps(&mut self, steps: &[Directive]) {
         for step in steps {
             self.step(step);
         }
     }
 
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &Directive) {
         let module = self.printer.module();
         match step {
-            Step::Literal(text) => return self.literal(text),
-            Step::AttrDict => {
+            Directive::Literal(text) => return self.literal(text),
+            Directive::AttrDict => {
                 let hide = [self.steps.named.as_slice(), self.edit.hide].concat();
                 self.printer.edited_dict(self.op, &DictEdit { hide: &hide, ..*self.edit });
                 self.punctuation = false;
                 return;
             }
-            Step::Optional(part, steps) => {
+            Directive::Optional(part, steps) => {
                 if self.is_present(*part) {
                     self.steps(steps);
                 }
                 return;
             }
             // The words around it say that it is there.
-            Step::Part(Part::Attr(slot)) if is_unit(module.row(self.op), *slot) => return,
+            Directive::Part(Part::Attr(slot)) if is_unit(module.row(self.op), *slot) => return,
             _ => {}
         }
         if self.space || !self.punctuation {
@@ -110,18 +110,20 @@ impl<'m> Writer<'_, 'm> {
         }
         (self.space, self.punctuation) = (true, false);
         match step {
-            Step::Part(Part::Attr(slot)) => self.printer.slot(self.op, *slot),
-            Step::Part(Part::Operand(group)) => self.printer.values(module.operand_group(self.op, *group)),
-            Step::Type(part) => {
+            Directive::Part(Part::Attr(slot)) => self.printer.slot(self.op, *slot),
+            Directive::Part(Part::Operand(group)) => {
+                self.printer.values(module.operand_group(self.op, *group))
+            }
+            Directive::Type(part) => {
                 let values = self.values(*part);
                 self.printer.types_of(values);
             }
-            Step::ShortType(part) => {
+            Directive::ShortType(part) => {
                 let values = self.values(*part);
                 self.printer.list(values, |p, &value| p.short_ty(module.ty(value)));
             }
-            Step::OperandTypes => self.printer.types_of(module.operands(self.op)),
-            Step::FunctionalType => self.printer.functional_type(self.op),
+            Directive::OperandTypes => self.printer.types_of(module.operands(self.op)),
+            Directive::FunctionalType => self.printer.functional_type(self.op),
             _ => {}
         }
     }

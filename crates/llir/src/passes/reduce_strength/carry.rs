@@ -1,7 +1,7 @@
 //! Makes a moving value one that the loop carries: its first value and its step are made before the loop.
 
 use super::cost::int;
-use super::linear::{Moving, Step};
+use super::linear::{Increment, Moving};
 use crate::constant::Constant;
 use crate::function::{Block, Function, Inst, InstData, Payload, Value, ValueData, ValueDef};
 use crate::location::Location;
@@ -138,7 +138,7 @@ impl Before<'_> {
         if let Some(step) = self.moving.known.get(&value).and_then(|linear| linear.step) {
             return Some(self.number(ty, step));
         }
-        if let Some(Step { inst, by }) = self.moving.steps.get(&value).copied() {
+        if let Some(Increment { inst, by }) = self.moving.steps.get(&value).copied() {
             let data = self.function.inst(inst).clone();
             let by = self.resize(by, ty);
             return Some(match data.op {

@@ -42,7 +42,7 @@ pub(super) struct Moving {
     /// Those that instructions make, in order.
     pub(super) made: Vec<Value>,
     /// For each parameter of the head that moves: what is added to it in an iteration, and whether it is taken away.
-    pub(super) steps: FxHashMap<Value, Step>,
+    pub(super) steps: FxHashMap<Value, Increment>,
     /// Whether there is one that may cost more than moving it.
     pub(super) may_pay: bool,
     /// Values that are made in the loop.
@@ -51,7 +51,7 @@ pub(super) struct Moving {
 
 /// What moves a parameter of the head in an iteration.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct Increment {
     /// The instruction that moves it.
     pub(super) inst: Inst,
     /// What it is moved by.
@@ -151,7 +151,7 @@ impl Moving {
             let starts = int(function, *init).is_some_and(|init| init >= 0);
             let not_negative = exact && grows && starts;
             self.known.insert(*param, Linear { not_negative, ..Linear::moved_by(step, exact) });
-            self.steps.insert(*param, Step { inst, by });
+            self.steps.insert(*param, Increment { inst, by });
         }
     }
 

@@ -1,4 +1,4 @@
-//! The public door: decode a module, look at its kernels, launch one.
+//! The public API: decode a module, look at its kernels, launch one.
 
 use crate::decode::{Refusal, assemble};
 use crate::machine::code::Code;

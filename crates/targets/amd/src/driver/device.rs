@@ -2,10 +2,10 @@
 
 use super::api::{Api, Handle, PROPERTY_BYTES, Properties};
 use super::log_memory::LogMemory;
-use super::words::WORDS;
+use super::terms::TERMS;
 use super::{Driver, Gpu, Module, launch, load};
 use amdgcn_isa::Arch;
-use gpu::driver::{Refused, Shape, Status, Vendor, Words, check};
+use gpu::driver::{Refused, Shape, Status, Terms, Vendor, check};
 use std::ffi::{CStr, c_char};
 use target::{Artifact, DeviceFacts, DeviceProperties, Grid, Launch, TargetError};
 
@@ -71,7 +71,7 @@ impl Hip {
 }
 
 impl Vendor for Hip {
-    const WORDS: Words = WORDS;
+    const TERMS: Terms = TERMS;
     const OLDEST: i32 = OLDEST;
     type Api = Api;
     type Process = ();

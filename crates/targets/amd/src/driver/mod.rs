@@ -11,9 +11,9 @@ mod load;
 mod log_memory;
 mod properties;
 mod settings;
+mod terms;
 #[cfg(test)]
 mod testing;
-mod words;
 
 pub use device::{Hip, HipKernel};
 pub(crate) use settings::settings;

@@ -39,21 +39,21 @@ pub(super) fn spread(m: u32, most: u32) -> Vec<Blocks> {
 pub(super) struct Form {
     /// Elements from one column panel of `B` to the next.
     pub(super) panel_stride: u32,
-    /// How many steps of `k` one turn of the inner loop does.
+    /// How many steps of `k` one iteration of the inner loop does.
     pub(super) steps: u32,
     /// `k` is an argument, a multiple of `steps`, as are panels for long stretches of it; else it is that of the
     /// specification. What comes next is then asked for in time.
     pub(super) k_is_given: bool,
 }
 
-/// How many steps of `k` one turn of the inner loop does over a tile.
+/// How many steps of `k` one iteration of the inner loop does over a tile.
 const STEPS: u32 = 2;
 
 impl Form {
     /// A tile: column panels are neighbours, `k` is known.
     pub(super) fn tile(spec: &DotSpec, tile: Tile) -> Form {
-        let turns = spec.k / spec.operands.group();
-        Form { panel_stride: tile.vectors * tile.lanes, steps: STEPS.min(turns), k_is_given: false }
+        let groups = spec.k / spec.operands.group();
+        Form { panel_stride: tile.vectors * tile.lanes, steps: STEPS.min(groups), k_is_given: false }
     }
 }
 
@@ -218,7 +218,7 @@ impl Writer<'_> {
         self.line(&format!("  %{p}.ask = getelementptr {element}, ptr %b.panel, i64 %{p}.next.i"));
     }
 
-    /// One turn's worth of the next panel of `B`, into the second cache.
+    /// One iteration's worth of the next panel of `B`, into the second cache.
     fn ask_for_panel(&mut self, p: &str, rows: u32) {
         let (element, m) = (self.element(), self.spec.m.trailing_zeros());
         let share = u64::from(rows) * u64::from(self.tile.vectors * self.tile.lanes);

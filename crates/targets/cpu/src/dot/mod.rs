@@ -72,7 +72,7 @@ impl Operands {
     }
 
     /// Whether a machine multiplies these, `k` of them in a row or column of so many columns of `B`.
-    pub const fn is_supported(self, machine: &Machine, n: u32, k: u32) -> bool {
+    pub const fn is_supported(self, machine: &VectorUnit, n: u32, k: u32) -> bool {
         match self {
             Operands::F32 | Operands::F64 | Operands::I32 => true,
             Operands::I16Pairs => machine.x86 && k >= 2,
@@ -105,7 +105,7 @@ impl Operands {
 
 /// What the machine offers to a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Machine {
+pub struct VectorUnit {
     /// The bytes of one vector register: 16, 32 or 64.
     pub vector_bytes: u32,
     /// The number of vector registers: 16 or 32.
@@ -118,7 +118,7 @@ pub struct Machine {
     pub has_bf16_pairs: bool,
 }
 
-impl Machine {
+impl VectorUnit {
     /// The attributes of a kernel. Some processors prefer half of their widest vectors: kernels are written for the
     /// whole.
     fn attributes(&self) -> &'static str {
@@ -149,7 +149,7 @@ pub struct DotSpec {
     /// How many rows, columns and steps of `k` have a meaning. Further sums may be anything, further steps are zeros.
     pub used: [u32; 3],
     /// The machine.
-    pub machine: Machine,
+    pub machine: VectorUnit,
 }
 
 /// Why there is no kernel for a [`DotSpec`].
@@ -177,32 +177,32 @@ enum Shape {
 
 /// The chosen kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Plan {
+pub struct DotKernel {
     spec: DotSpec,
     shape: Shape,
 }
 
-impl Plan {
+impl DotKernel {
     /// Chooses the register tile.
     ///
     /// # Errors
     /// Sizes that are not powers of two, rows that overlap, or a machine that no tile is known for.
-    pub fn choose(spec: &DotSpec) -> Result<Plan, DotError> {
+    pub fn choose(spec: &DotSpec) -> Result<DotKernel, DotError> {
         check(spec)?;
         let machine = spec.machine;
         let full = machine.vector_bytes / spec.operands.bytes();
         if spec.n == 1 && spec.b_row_stride == 1 && spec.k > 1 && spec.operands.group() == 1 {
             let shape = Shape::RowSums { rows: spec.m.min(8), lanes: full.min(spec.k) };
-            return Ok(Plan { spec: *spec, shape });
+            return Ok(DotKernel { spec: *spec, shape });
         }
         let lanes = full.min(spec.n);
-        let vectors = (spec.n / lanes).min(Plan::widest(machine));
+        let vectors = (spec.n / lanes).min(DotKernel::widest(machine));
         let rows = most_rows(machine, vectors).min(spec.m);
-        Ok(Plan { spec: *spec, shape: Shape::Tile { rows, vectors, lanes } })
+        Ok(DotKernel { spec: *spec, shape: Shape::Tile { rows, vectors, lanes } })
     }
 
     /// The most vectors in a row of a register tile.
-    fn widest(machine: Machine) -> u32 {
+    fn widest(machine: VectorUnit) -> u32 {
         if machine.vector_registers >= 32 { 4 } else { 2 }
     }
 
@@ -235,7 +235,7 @@ fn used_name(used: &[u32], sizes: &[u32]) -> String {
 
 /// The most rows of a register tile: accumulators, one row of `B` and temporaries fit the registers; what was measured
 /// as best.
-fn most_rows(machine: Machine, vectors: u32) -> u32 {
+fn most_rows(machine: VectorUnit, vectors: u32) -> u32 {
     match (machine.vector_registers >= 32, machine.vector_bytes, vectors) {
         // Wide vectors: 4 x 4 beats the larger tiles, which load and store more of C per step of k.
         (true, 64, 4) => 4,

@@ -5,10 +5,10 @@
 //! sets. `k` is an argument; the stretch that panels are made for is [`PanelSpec::depth`].
 
 use super::kernel::{self, Form, Tile};
-use super::{DotError, DotSpec, Machine, Operands, Plan, Shape, interleave_panels};
+use super::{DotError, DotKernel, DotSpec, Operands, Shape, VectorUnit, interleave_panels};
 use crate::dot::Definition;
 
-/// Steps of `k` that one turn of the inner loop does, where they divide the step of the caller.
+/// Steps of `k` that one iteration of the inner loop does, where they divide the step of the caller.
 const STEPS: u32 = 4;
 
 /// One kernel on panels. Of pairs, steps, depth and the stride of `A` count pairs, and rows of panels hold one of each
@@ -32,7 +32,7 @@ pub struct PanelSpec {
     /// How many rows and columns have a meaning; further sums may be anything.
     pub used: [u32; 2],
     /// The machine.
-    pub machine: Machine,
+    pub machine: VectorUnit,
 }
 
 /// The chosen kernel.
@@ -44,9 +44,9 @@ pub struct PanelPlan {
 
 impl PanelSpec {
     /// The columns of a panel of `B`; `None` where the columns do not fill a vector, so that panels are of no use.
-    pub fn width(n: u32, operands: Operands, machine: Machine) -> Option<u32> {
+    pub fn width(n: u32, operands: Operands, machine: VectorUnit) -> Option<u32> {
         let lanes = machine.vector_bytes / operands.bytes();
-        (n >= lanes).then(|| lanes * (n / lanes).min(Plan::widest(machine)))
+        (n >= lanes).then(|| lanes * (n / lanes).min(DotKernel::widest(machine)))
     }
 
     /// The most steps of `k`, a power of two, with which a panel of `B` takes no more than about half of a cache.
@@ -67,7 +67,7 @@ impl PanelPlan {
     /// # Errors
     /// Sizes that are not powers of two, rows that overlap, too few columns, or a machine that no tile is known for.
     pub fn choose(spec: &PanelSpec) -> Result<PanelPlan, DotError> {
-        let Shape::Tile { rows, vectors, lanes } = Plan::choose(&spec.as_tile())?.shape else {
+        let Shape::Tile { rows, vectors, lanes } = DotKernel::choose(&spec.as_tile())?.shape else {
             return Err(DotError { what: "one column has no panels".into() });
         };
         if !spec.depth.is_multiple_of(spec.step) {

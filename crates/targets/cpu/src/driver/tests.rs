@@ -67,7 +67,7 @@ fn artifact(
     builder.finish();
     llir::verify(&module).unwrap_or_else(|errors| panic!("{errors:?}\n{module}"));
     let llvm = llvm::Llvm::load().expect("these tests need an LLVM");
-    let host = Machine::host();
+    let host = Processor::host();
     let passes = "function(early-cse,instcombine,simplifycfg)";
     let compiled =
         llvm.compile(&module.to_string(), &host.spec(llvm), passes, llvm::Output::default()).unwrap();

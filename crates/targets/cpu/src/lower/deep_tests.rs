@@ -1,7 +1,7 @@
 //! Expressions that are thousands of operations deep are lowered on the stack of any thread.
 
 use super::lower;
-use crate::host::Machine;
+use crate::host::Processor;
 use std::fmt::Write as _;
 use target::CompileOptions;
 
@@ -39,7 +39,7 @@ fn lowers(text: &str) {
         let parsed = ir::text::parse(text, ttir::registry(), ir::text::ParseOptions::default());
         let module = parsed.expect("the kernel is right");
         let lowered =
-            lower(module, Machine::host(), &CompileOptions { guarded: true, ..CompileOptions::default() })
+            lower(module, Processor::host(), &CompileOptions { guarded: true, ..CompileOptions::default() })
                 .expect("it is lowered");
         assert!(!lowered.module.to_string().is_empty());
     };

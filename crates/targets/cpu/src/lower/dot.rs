@@ -4,7 +4,7 @@ use super::emitter::Emitter;
 use super::error::{LowerError, Result};
 use super::scratch::Buffer;
 use super::types;
-use crate::dot::{DotSpec, Operands, Plan, Transpose, interleave_pairs};
+use crate::dot::{DotKernel, DotSpec, Operands, Transpose, interleave_pairs};
 use ir::{Def, Op, Type as IrType, Value as IrValue};
 use llir::{Purity, Type, Value};
 use ttir::ops::dot::MatmulOp;
@@ -161,7 +161,7 @@ impl Emitter<'_> {
             used,
             machine: self.machine.dot(),
         };
-        let plan = Plan::choose(&spec)?;
+        let plan = DotKernel::choose(&spec)?;
         let (definitions, symbol) = (plan.definitions(), plan.symbol());
         let bases: Vec<Value> =
             [&tiles[0], &tiles[1], c].into_iter().map(|buffer| self.address(buffer)).collect();

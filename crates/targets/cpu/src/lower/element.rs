@@ -4,7 +4,7 @@
 
 use super::emitter::Emitter;
 use super::error::{LowerError, Result};
-use super::machine::Machine;
+use super::subtarget::Subtarget;
 use super::types;
 use crate::math::MathConfig;
 use elementwise::{
@@ -80,7 +80,7 @@ impl From<elementwise::Error> for LowerError {
 
 /// The processor, at one place of the program.
 struct Processor<'a> {
-    machine: &'a Machine,
+    machine: &'a Subtarget,
     free_zeros: bool,
 }
 

@@ -3,10 +3,10 @@
 use super::dot_loop::DotLoop;
 use super::error::{LowerError, Result};
 use super::induction::Moves;
-use super::machine::Machine;
 use super::plan::{Planning, Virtuals, Why};
 use super::scoped::{Mark, Scoped};
 use super::scratch::{Arena, Buffer};
+use super::subtarget::Subtarget;
 use super::types;
 use super::value::{Affine, At, Index, Linear, LoopVar};
 use ir::{Op, Type as IrType, Value as IrValue};
@@ -20,7 +20,7 @@ pub(crate) struct Program<'a> {
     /// What is lowered.
     pub(crate) module: &'a ir::Module,
     /// For which processor.
-    pub(crate) machine: &'a Machine,
+    pub(crate) machine: &'a Subtarget,
     /// How addresses move from one iteration of a loop to the next.
     pub(crate) moves: Moves,
     /// Loops that only add dots.

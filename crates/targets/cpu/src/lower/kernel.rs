@@ -3,8 +3,8 @@
 use super::emitter::{Emitter, Frame, Kept, Note, Place, Program};
 use super::error::{LowerError, Result};
 use super::induction::Moves;
-use super::machine::Machine;
 use super::scratch::Arena;
+use super::subtarget::Subtarget;
 use super::types;
 use crate::abi::offsets;
 use crate::host;
@@ -40,7 +40,7 @@ pub(crate) struct Lowered {
 /// Names what cannot be lowered, where it stands, and what to write instead.
 pub(crate) fn lower(
     mut module: ir::Module,
-    machine: &host::Machine,
+    machine: &host::Processor,
     options: &CompileOptions,
 ) -> std::result::Result<Lowered, TargetError> {
     let kernel = func::kernel_of(&module).map_err(|error| LowerError::new(error).into_target(&module))?.op;
@@ -51,7 +51,7 @@ pub(crate) fn lower(
     super::descriptors::expand(&mut module, kernel).map_err(|error| error.into_target(&module))?;
     super::carried_reductions::shrink(&mut module, kernel);
     let moves = super::induction::simplify(&mut module, kernel);
-    match lower_kernel(&module, kernel, moves, &Machine::new(machine), options) {
+    match lower_kernel(&module, kernel, moves, &Subtarget::new(machine), options) {
         Ok(made) => {
             let Made { module: out, name, params, scratch, kept, notes, kept_blocks } = made;
             Ok(Lowered { module: out, name, params, scratch, notes, kept_blocks, source: module, kept })
@@ -110,7 +110,7 @@ fn lower_kernel(
     module: &ir::Module,
     kernel: Op,
     moves: Moves,
-    machine: &Machine,
+    machine: &Subtarget,
     options: &CompileOptions,
 ) -> Result<Made> {
     let func = FuncOp::new(module, kernel);
@@ -155,7 +155,7 @@ fn programs(
     kernel: Op,
     mut b: FunctionBuilder<'_>,
     moves: Moves,
-    machine: &Machine,
+    machine: &Subtarget,
 ) -> Result<Programs> {
     let body = FuncOp::new(module, kernel).entry();
     let mut arena = Arena::default();

@@ -3,8 +3,8 @@
 use super::chunk::{Assumed, Chunks, Memo};
 use super::emitter::Emitter;
 use super::error::Result;
-use super::machine::Machine;
 use super::plan::Group;
+use super::subtarget::Subtarget;
 use super::value::{At, Index, Lanes, Linear};
 use ir::{Module, Value as IrValue};
 use llir::Value;
@@ -152,7 +152,7 @@ impl<'g> Run<'g> {
     }
 
     /// Chunks of the innermost loop that run together: enough to hide latencies, few enough to stay in registers.
-    pub(crate) fn unroll(&self, module: &Module, machine: &Machine) -> i64 {
+    pub(crate) fn unroll(&self, module: &Module, machine: &Subtarget) -> i64 {
         let (group, one) = (self.group, self.innermost());
         let trips = one.end / one.step;
         let wanted = match group.size(module) {

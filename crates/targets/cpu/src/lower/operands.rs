@@ -1,6 +1,6 @@
 //! What dots multiply and add to.
 
-use super::machine::Machine;
+use super::subtarget::Subtarget;
 use super::types;
 use crate::dot::Operands;
 use ir::{FloatKind, Type as IrType, Value as IrValue};
@@ -14,8 +14,8 @@ pub(crate) fn added_to(module: &ir::Module, op: ir::Op) -> Option<IrValue> {
 
 /// The matrix that an operand is, and whether it is turned.
 pub(crate) fn source(module: &ir::Module, value: IrValue) -> (IrValue, bool) {
-    match TransOp::def(module, value).filter(|turn| turn.order() == [1, 0]) {
-        Some(turn) => (turn.src(), true),
+    match TransOp::def(module, value).filter(|trans| trans.order() == [1, 0]) {
+        Some(trans) => (trans.src(), true),
         None => (value, false),
     }
 }
@@ -33,7 +33,7 @@ pub(crate) fn operands_of(elem: IrType) -> Option<Operands> {
 /// What a dot multiplies its operands as, and the type of their elements in memory: pairs of 16-bit numbers where the
 /// processor has instructions for them and all elements are such numbers exactly. `None` where the types do not go
 /// together.
-pub(crate) fn multiplied(module: &ir::Module, machine: &Machine, op: ir::Op) -> Option<(Operands, IrType)> {
+pub(crate) fn multiplied(module: &ir::Module, machine: &Subtarget, op: ir::Op) -> Option<(Operands, IrType)> {
     let dot = MatmulOp::new(module, op);
     let [a, b, sum] = [dot.a(), dot.b(), dot.d()].map(|value| ttir::types::elem(module.ty(value)));
     let wide = types::dot_operand(sum);

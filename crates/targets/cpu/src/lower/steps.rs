@@ -3,7 +3,7 @@
 use super::chunk::{Assumed, Chunks, Memo};
 use super::emitter::{Emitter, Kept};
 use super::error::Result;
-use super::plan::{Group, Plan, Root, Step};
+use super::plan::{Group, RegionPlan, RegionStep, Root};
 use super::scratch::Buffer;
 use super::types;
 use super::value::Index;
@@ -16,7 +16,7 @@ impl<'a> Emitter<'a> {
     /// whether a step is.
     pub(crate) fn run_plan(
         &mut self,
-        plan: &Plan,
+        plan: &RegionPlan,
         mut control: impl FnMut(&mut Self, Op) -> Result<bool>,
     ) -> Result<()> {
         let module = self.module;
@@ -30,12 +30,12 @@ impl<'a> Emitter<'a> {
             }
             match plan.steps.get(number) {
                 // What it was for is kept by another one.
-                Some(Step::Group(group)) if group.roots.is_empty() => {}
-                Some(Step::Group(group)) => {
+                Some(RegionStep::Group(group)) if group.roots.is_empty() => {}
+                Some(RegionStep::Group(group)) => {
                     self.note_kept(plan, group);
                     self.group(group)?;
                 }
-                Some(Step::Single(op)) => {
+                Some(RegionStep::Single(op)) => {
                     let made =
                         control(self, *op).and_then(|made| if made { Ok(()) } else { self.single(*op) });
                     made.map_err(|error| error.at(module, *op))?;
@@ -47,7 +47,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Writes down which blocks a group keeps in memory, and why.
-    fn note_kept(&mut self, plan: &Plan, group: &Group) {
+    fn note_kept(&mut self, plan: &RegionPlan, group: &Group) {
         for root in &group.roots {
             if let Root::Keep(value, buffer) = root
                 && let (Some(op), Some(&why)) = (self.module.def_op(*value), plan.kept.get(value))

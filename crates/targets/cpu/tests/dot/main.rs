@@ -4,14 +4,14 @@
 mod native;
 mod panels;
 
-use cpu::dot::{self, DotSpec, Machine, Operands, Plan, Transpose};
+use cpu::dot::{self, DotKernel, DotSpec, Operands, Transpose, VectorUnit};
 use cpu::loader::LoadedObject;
 use llvm::{Llvm, Output};
 use native::{Isa, Random};
 use std::collections::BTreeMap;
 
-fn machine(isa: &Isa) -> Machine {
-    Machine {
+fn machine(isa: &Isa) -> VectorUnit {
+    VectorUnit {
         vector_bytes: isa.vectors.0,
         vector_registers: isa.vectors.1,
         has_fma: isa.has_fma,
@@ -67,7 +67,7 @@ const SHAPES: &[[u32; 3]] = &[
     [4, 32, 1],
 ];
 
-fn specs(operands: Operands, machine: Machine) -> Vec<DotSpec> {
+fn specs(operands: Operands, machine: VectorUnit) -> Vec<DotSpec> {
     let mut specs = Vec::new();
     for &[m, n, k] in SHAPES {
         if !operands.is_supported(&machine, n, k) {
@@ -92,12 +92,12 @@ fn specs(operands: Operands, machine: Machine) -> Vec<DotSpec> {
 }
 
 fn load(specs: &[DotSpec], isa: &Isa) -> LoadedObject {
-    let plans = specs.iter().map(|spec| Plan::choose(spec).expect("a legal shape"));
+    let plans = specs.iter().map(|spec| DotKernel::choose(spec).expect("a legal shape"));
     native::load(&module(plans.flat_map(|plan| plan.definitions())), isa)
 }
 
 fn call<A, C>(object: &LoadedObject, spec: &DotSpec, a: &[A], b: &[A], c: &mut [C]) {
-    let plan = Plan::choose(spec).expect("a legal shape");
+    let plan = DotKernel::choose(spec).expect("a legal shape");
     let address = object.symbol(&plan.symbol()).expect("it is defined");
     type Kernel = extern "C" fn(*const u8, *const u8, *mut u8);
     // SAFETY: the symbol is a kernel of this type, and the slices hold all rows with their strides.
@@ -248,7 +248,7 @@ fn pairs_of_bytes_are_multiplied_after_interleaving() {
     let mut random = Random::fresh();
     for isa in native::isas() {
         let specs = specs(Operands::I16Pairs, machine(&isa));
-        let plans = specs.iter().map(|spec| Plan::choose(spec).expect("a legal shape"));
+        let plans = specs.iter().map(|spec| DotKernel::choose(spec).expect("a legal shape"));
         let interleave = |spec: &DotSpec| {
             dot::interleave_pairs(spec.k, spec.n, spec.b_row_stride, isa.vectors.0).expect("a legal shape")
         };
@@ -416,7 +416,8 @@ fn kernels_for_other_machines_keep_their_tile_in_registers() {
             println!("this LLVM makes no code for {triple}");
             continue;
         }
-        let machine = Machine { vector_bytes, vector_registers, has_fma: true, x86, has_bf16_pairs: false };
+        let machine =
+            VectorUnit { vector_bytes, vector_registers, has_fma: true, x86, has_bf16_pairs: false };
         let sizes = DotSpec {
             m: 64,
             n: 64,
@@ -428,7 +429,7 @@ fn kernels_for_other_machines_keep_their_tile_in_registers() {
             used: [64, 64, 32],
             machine,
         };
-        let text = module(Plan::choose(&sizes).expect("a legal shape").definitions());
+        let text = module(DotKernel::choose(&sizes).expect("a legal shape").definitions());
         let spec = native::spec(triple, cpu, features);
         let output = Output { assembly: true, ..Output::default() };
         let compiled = llvm.compile(&text, &spec, native::PASSES, output).expect("it compiles");
@@ -451,8 +452,13 @@ fn kernels_for_other_machines_keep_their_tile_in_registers() {
 
 #[test]
 fn impossible_shapes_are_refused() {
-    let machine =
-        Machine { vector_bytes: 32, vector_registers: 16, has_fma: true, x86: true, has_bf16_pairs: false };
+    let machine = VectorUnit {
+        vector_bytes: 32,
+        vector_registers: 16,
+        has_fma: true,
+        x86: true,
+        has_bf16_pairs: false,
+    };
     let good = DotSpec {
         m: 16,
         n: 16,
@@ -464,7 +470,7 @@ fn impossible_shapes_are_refused() {
         used: [16; 3],
         machine,
     };
-    assert!(Plan::choose(&good).is_ok());
+    assert!(DotKernel::choose(&good).is_ok());
     let refused = [
         (DotSpec { m: 12, ..good }, "m is 12"),
         (DotSpec { k: 0, ..good }, "k is 0"),
@@ -475,10 +481,10 @@ fn impossible_shapes_are_refused() {
             "no instruction for I16Pairs",
         ),
         (DotSpec { operands: Operands::Bf16Pairs, ..good }, "no instruction for Bf16Pairs"),
-        (DotSpec { machine: Machine { vector_bytes: 24, ..machine }, ..good }, "no known machine"),
+        (DotSpec { machine: VectorUnit { vector_bytes: 24, ..machine }, ..good }, "no known machine"),
     ];
     for (spec, message) in refused {
-        let error = Plan::choose(&spec).expect_err("it is refused").to_string();
+        let error = DotKernel::choose(&spec).expect_err("it is refused").to_string();
         assert!(error.contains(message), "{error}");
     }
     assert!(dot::interleave_pairs(1, 8, 8, 32).is_err());

@@ -15,7 +15,7 @@ const SHAPES: &[[u32; 4]] = &[
     [8, 256, 16, 1],
 ];
 
-fn spec([m, n, step, steps]: [u32; 4], operands: Operands, machine: cpu::dot::Machine) -> PanelSpec {
+fn spec([m, n, step, steps]: [u32; 4], operands: Operands, machine: cpu::dot::VectorUnit) -> PanelSpec {
     let depth = (step * steps).next_power_of_two();
     let (a_row_stride, c_row_stride, used) = (depth + 3, n + 5, [m, n]);
     PanelSpec { m, n, step, depth, operands, a_row_stride, c_row_stride, used, machine }

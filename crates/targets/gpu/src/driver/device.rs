@@ -29,15 +29,15 @@ impl<V: Vendor> Driver<V> {
     /// # Errors
     /// When it does not start, has no device, or is too old.
     pub fn with_api(api: V::Api) -> Result<&'static Driver<V>, TargetError> {
-        let name = V::WORDS.name;
-        let describe = |api: &V::Api, status| V::WORDS.describe(status, V::texts(api, status));
+        let name = V::TERMS.name;
+        let describe = |api: &V::Api, status| V::TERMS.describe(status, V::texts(api, status));
         let missing = |api: &V::Api, refused: Refused| {
             let text = describe(api, refused.status);
             TargetError::Missing(format!("the {name} could not {}: {text}", refused.doing))
         };
         let (version, count) = start(&api).map_err(|refused| missing(&api, refused))?;
         if version < V::OLDEST {
-            let (own, needed) = (V::version_text(version), V::WORDS.needed);
+            let (own, needed) = (V::version_text(version), V::TERMS.needed);
             return Err(TargetError::Missing(format!("the {name} here is {own}; {needed}")));
         }
         if count == 0 {
@@ -66,13 +66,13 @@ impl<V: Vendor> Driver<V> {
 
     /// The words for a status.
     pub fn describe(&self, status: Status) -> String {
-        V::WORDS.describe(status, V::texts(&self.api, status))
+        V::TERMS.describe(status, V::texts(&self.api, status))
     }
 
     /// The error for a call that was refused.
     #[cold]
     pub fn report(&self, refused: Refused) -> TargetError {
-        V::WORDS.report(refused, &self.describe(refused.status), &self.launched.newest())
+        V::TERMS.report(refused, &self.describe(refused.status), &self.launched.newest())
     }
 }
 

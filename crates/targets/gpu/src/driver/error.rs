@@ -57,7 +57,7 @@ static ADVICE: &[Advice] = &[
 
 /// How a vendor's driver is spoken of.
 #[derive(Debug)]
-pub struct Words {
+pub struct Terms {
     /// What it is called, behind "the".
     pub name: &'static str,
     /// What is needed in place of a driver that is too old, behind "the driver here is 1.2;".
@@ -70,7 +70,7 @@ pub struct Words {
     pub advice: &'static [Advice],
 }
 
-impl Words {
+impl Terms {
     fn advice(&self, status: Status) -> Option<&'static Advice> {
         self.advice.iter().chain(ADVICE).find(|advice| advice.status == status)
     }
@@ -91,7 +91,7 @@ impl Words {
     /// The error for people. `launched` names the kernels that were launched last, the newest first.
     #[cold]
     pub(super) fn report(&self, refused: Refused, text: &str, launched: &[&str]) -> TargetError {
-        let Words { name, blocking, .. } = self;
+        let Terms { name, blocking, .. } = self;
         if !self.is_late(refused.status) {
             return TargetError::Launch(format!("the {name} could not {}: {text}", refused.doing));
         }

@@ -151,7 +151,7 @@ impl<V: Vendor> Kernel<V> {
     #[cold]
     pub fn failed(&self, status: Status, grid: Grid) -> TargetError {
         let (driver, Shape { threads, shared, ctas }) = (self.gpu.driver(), self.shape);
-        if V::WORDS.is_late(status) {
+        if V::TERMS.is_late(status) {
             return driver.report(Refused { status, doing: "launch" });
         }
         let more = match status {
@@ -164,7 +164,7 @@ impl<V: Vendor> Kernel<V> {
             }
             status::INVALID_VALUE | status::COOPERATIVE_LAUNCH_TOO_LARGE => format!(
                 "; grid {grid:?}, {threads} threads, {shared} bytes of {}, {ctas} thread blocks a program",
-                V::WORDS.shared
+                V::TERMS.shared
             ),
             status::OUT_OF_MEMORY => "; local memory for every thread is taken at the launch".to_owned(),
             _ => String::new(),

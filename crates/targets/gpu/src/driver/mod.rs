@@ -25,7 +25,7 @@ mod vendor;
 
 pub use calls::{Calls, Handle, Status, Symbols};
 pub use device::{Driver, Gpu};
-pub use error::{Advice, Refused, Words, check, late, row, status};
+pub use error::{Advice, Refused, Terms, check, late, row, status};
 pub use kernel::{Kernel, Loaded, Pointers, Shape, relaxed, slots};
 pub use library::find;
 pub use names::{Name, Names};

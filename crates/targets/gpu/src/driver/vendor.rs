@@ -1,6 +1,6 @@
 //! What differs between drivers of GPUs.
 
-use super::{Calls, Driver, Gpu, Handle, Kernel, Refused, Shape, Status, Words};
+use super::{Calls, Driver, Gpu, Handle, Kernel, Refused, Shape, Status, Terms};
 use crate::driver::Loaded;
 use std::ffi::CStr;
 use std::fmt::Debug;
@@ -10,7 +10,7 @@ use target::{Artifact, DeviceFacts, DeviceProperties, Grid, Launch, TargetError}
 /// A vendor's device: what it keeps beyond what all have, and what it does in its own way.
 pub trait Vendor: Debug + Send + Sync + Sized + 'static {
     /// How its driver is spoken of.
-    const WORDS: Words;
+    const TERMS: Terms;
     /// The oldest version of the driver that will do.
     const OLDEST: i32;
     /// The table of the driver's functions.

@@ -1,4 +1,4 @@
-//! The public door: parse a text, look at its entries, launch one.
+//! The public API: parse a text, look at its entries, launch one.
 
 use crate::assemble::assemble;
 use crate::diagnostic::Diagnostic;

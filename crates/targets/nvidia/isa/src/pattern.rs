@@ -1,8 +1,9 @@
 //! Patterns of mnemonics.
 //!
 //! A pattern is a list of groups with blanks between them. The first group is how the mnemonic begins; each further one
-//! is a list of words between bars, one of which follows after a dot. A group that ends in `?` may be left out. A word
-//! may say since when it exists: `bf16@7.0/80` is PTX 7.0 and sm_80, `@8.0/90a` an instruction of sm_90a alone.
+//! is a list of modifiers between bars, one of which follows after a dot. A group that ends in `?` may be left out. A
+//! modifier may say since when it exists: `bf16@7.0/80` is PTX 7.0 and sm_80, `@8.0/90a` an instruction of sm_90a
+//! alone.
 //!
 //! `mul hi|lo|wide s16|u16|s32|u32` stands for `mul.hi.s32`, `mul.wide.u16` and ten others.
 
@@ -127,7 +128,7 @@ pub(super) struct Pattern {
 #[derive(Debug)]
 struct Group {
     optional: bool,
-    words: Vec<(&'static str, Need)>,
+    modifiers: Vec<(&'static str, Need)>,
 }
 
 impl Pattern {
@@ -145,11 +146,11 @@ impl Pattern {
         follow(&self.groups, rest, self.since)
     }
 
-    /// The same for words in another order than the pattern's, which assemblers take as well.
+    /// The same for modifiers in another order than the pattern's, which assemblers take as well.
     pub(super) fn need_in_any_order(&self, mnemonic: &str) -> Option<Need> {
         let rest = mnemonic.strip_prefix(self.stem)?;
-        let words: Vec<&str> = rest.strip_prefix('.').unwrap_or(rest).split('.').collect();
-        gather(&self.groups, &words, self.since)
+        let modifiers: Vec<&str> = rest.strip_prefix('.').unwrap_or(rest).split('.').collect();
+        gather(&self.groups, &modifiers, self.since)
     }
 
     /// The mnemonic at a place among all of the pattern, and what it needs.
@@ -158,10 +159,10 @@ impl Pattern {
         for group in &self.groups {
             let chosen = place % group.choices();
             place /= group.choices();
-            // Behind the words comes that none is there.
-            if let Some((word, more)) = group.words.get(chosen) {
+            // Behind the modifiers comes that none is there.
+            if let Some((modifier, more)) = group.modifiers.get(chosen) {
                 mnemonic.push('.');
-                mnemonic.push_str(word);
+                mnemonic.push_str(modifier);
                 need = need.and(*more);
             }
         }
@@ -171,7 +172,7 @@ impl Pattern {
 
 impl Group {
     fn choices(&self) -> usize {
-        self.words.len() + usize::from(self.optional)
+        self.modifiers.len() + usize::from(self.optional)
     }
 }
 
@@ -186,20 +187,20 @@ pub fn expansions(row: &Row, most: usize) -> Option<Vec<(String, Need)>> {
 
 fn group(text: &'static str) -> Option<Group> {
     let (text, optional) = text.strip_suffix('?').map_or((text, false), |text| (text, true));
-    let word = |word: &'static str| match word.split_once('@') {
-        Some((word, need)) => Some((word, Need::parse(need)?)),
-        None => Some((word, Need::NONE)),
+    let modifier = |modifier: &'static str| match modifier.split_once('@') {
+        Some((modifier, need)) => Some((modifier, Need::parse(need)?)),
+        None => Some((modifier, Need::NONE)),
     };
-    let words = text.split('|').map(word).collect::<Option<Vec<_>>>()?;
-    Some(Group { optional, words })
+    let modifiers = text.split('|').map(modifier).collect::<Option<Vec<_>>>()?;
+    Some(Group { optional, modifiers })
 }
 
 fn follow(groups: &[Group], rest: &str, need: Need) -> Option<Need> {
     let Some((group, further)) = groups.split_first() else {
         return rest.is_empty().then_some(need);
     };
-    for (word, more) in &group.words {
-        let after = rest.strip_prefix('.').and_then(|rest| rest.strip_prefix(word));
+    for (modifier, more) in &group.modifiers {
+        let after = rest.strip_prefix('.').and_then(|rest| rest.strip_prefix(modifier));
         let Some(after) = after.filter(|after| after.is_empty() || after.starts_with('.')) else { continue };
         if let Some(need) = follow(further, after, need.and(*more)) {
             return Some(need);
@@ -208,13 +209,13 @@ fn follow(groups: &[Group], rest: &str, need: Need) -> Option<Need> {
     if group.optional { follow(further, rest, need) } else { None }
 }
 
-/// As [`follow`], but a word may stand anywhere; words of one group stay side by side.
+/// As [`follow`], but a modifier may stand anywhere; modifiers of one group stay side by side.
 fn gather(groups: &[Group], rest: &[&str], need: Need) -> Option<Need> {
     let Some((group, further)) = groups.split_first() else {
         return rest.is_empty().then_some(need);
     };
-    for (word, more) in &group.words {
-        let parts: Vec<&str> = word.split('.').collect();
+    for (modifier, more) in &group.modifiers {
+        let parts: Vec<&str> = modifier.split('.').collect();
         for at in 0..rest.len().saturating_sub(parts.len() - 1) {
             if rest[at..at + parts.len()] != parts {
                 continue;

@@ -16,7 +16,7 @@ type Handle = *mut c_void;
 type Create = unsafe extern "C" fn(*mut Handle, u32, *const *const c_char) -> c_int;
 type Destroy = unsafe extern "C" fn(*mut Handle) -> c_int;
 type AddData = unsafe extern "C" fn(Handle, c_int, *const c_void, usize, *const c_char) -> c_int;
-type Step = unsafe extern "C" fn(Handle) -> c_int;
+type OnHandle = unsafe extern "C" fn(Handle) -> c_int;
 type Size = unsafe extern "C" fn(Handle, *mut usize) -> c_int;
 type Get = unsafe extern "C" fn(Handle, *mut c_void) -> c_int;
 type Version = unsafe extern "C" fn(*mut u32, *mut u32) -> c_int;
@@ -27,7 +27,7 @@ pub struct NvJitLink {
     create: Create,
     destroy: Destroy,
     add_data: AddData,
-    complete: Step,
+    complete: OnHandle,
     cubin: (Size, Get),
     errors: (Size, Get),
     infos: (Size, Get),

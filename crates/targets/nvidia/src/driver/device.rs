@@ -5,9 +5,9 @@ use super::context::{self, Entered};
 use super::launch_maps::Maps;
 use super::properties::{MAJOR, MINOR, REGISTERS, SHARED_OPTIN};
 use super::replay::{Replays, is_wanted};
-use super::words::WORDS;
+use super::terms::TERMS;
 use super::{Driver, Gpu, Module, launch, load};
-use gpu::driver::{Loaded, Refused, Shape, Status, Vendor, Words, check, status};
+use gpu::driver::{Loaded, Refused, Shape, Status, Terms, Vendor, check, status};
 use smallvec::SmallVec;
 use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
@@ -54,7 +54,7 @@ unsafe extern "C" {
 }
 
 impl Vendor for Cuda {
-    const WORDS: Words = WORDS;
+    const TERMS: Terms = TERMS;
     const OLDEST: i32 = OLDEST;
     type Api = Api;
     /// Whether kernels may be launched by graphs.

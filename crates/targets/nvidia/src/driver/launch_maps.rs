@@ -17,7 +17,7 @@ const KEPT: usize = 16;
 pub(super) type Made = SmallVec<[TensorMap; 4]>;
 
 /// The arguments that maps are made of.
-type Words = SmallVec<[u64; 8]>;
+type Arguments = SmallVec<[u64; 8]>;
 
 /// The maps that a kernel takes.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ struct Last {
     words: SmallVec<[u64; 32]>,
     made: Made,
     /// By recipe, and by a hash of what each is made of.
-    kept: Vec<[Option<(Words, TensorMap)>; KEPT]>,
+    kept: Vec<[Option<(Arguments, TensorMap)>; KEPT]>,
 }
 
 impl Maps {
@@ -67,7 +67,7 @@ impl Maps {
         last.kept.resize_with(self.recipes.len(), Default::default);
         let mut made = Made::new();
         for ((recipe, slots), kept) in self.recipes.iter().zip(&self.slots).zip(&mut last.kept) {
-            let words = words(slots, args).ok_or_else(missing)?;
+            let words = arguments(slots, args).ok_or_else(missing)?;
             let place = &mut kept[place(&words)];
             let known = place.as_ref().filter(|known| known.0 == words).map(|known| known.1);
             made.push(match known {
@@ -82,7 +82,7 @@ impl Maps {
 }
 
 /// The arguments of these numbers; none where one of them is missing.
-fn words(slots: &[usize], args: &[u64]) -> Option<Words> {
+fn arguments(slots: &[usize], args: &[u64]) -> Option<Arguments> {
     slots.iter().map(|&slot| args.get(slot).copied()).collect()
 }
 
@@ -118,11 +118,11 @@ fn of_nothing(gpu: &Cuda, layout: TensorLayout, is_written: bool) -> Result<Tens
 
 #[cfg(test)]
 mod tests {
-    use super::words;
+    use super::arguments;
 
     #[test]
     fn a_missing_argument_is_none_of_zero() {
-        assert_eq!(words(&[0, 2], &[7, 8, 0]).as_deref(), Some(&[7, 0][..]));
-        assert_eq!(words(&[0, 2], &[7, 8]), None);
+        assert_eq!(arguments(&[0, 2], &[7, 8, 0]).as_deref(), Some(&[7, 0][..]));
+        assert_eq!(arguments(&[0, 2], &[7, 8]), None);
     }
 }

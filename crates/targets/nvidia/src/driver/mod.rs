@@ -14,9 +14,9 @@ mod load;
 mod properties;
 mod replay;
 pub mod tensor_map;
+mod terms;
 #[cfg(test)]
 pub(crate) mod testing;
-mod words;
 mod zeros;
 
 pub(crate) use context::current_ordinal;

@@ -5,7 +5,8 @@
 //! architectures here.
 
 use crate::assemble;
-use crate::{assembling, machine};
+use crate::assemble::choose;
+use crate::machine;
 use ptx_isa::Arch;
 use target::survey::{ResidentLimit, Resources};
 use target::{Artifact, CompileOptions};
@@ -37,7 +38,7 @@ pub(crate) fn resources(artifact: &Artifact, arch: Arch, options: &CompileOption
 
 /// Facts about the machine code.
 fn code(artifact: &Artifact, arch: Arch, options: &CompileOptions) -> Result<assemble::Facts, String> {
-    let code = assembling::machine_code(artifact, arch, options).map_err(|error| {
+    let code = choose::machine_code(artifact, arch, options).map_err(|error| {
         let text = error.to_string();
         text.lines().next().unwrap_or_default().to_owned()
     })?;

@@ -1,9 +1,9 @@
-//! What is to be decided: one layout for each operation on blocks that is not free, and for each carried value.
+//! What is to be decided: one layout for each operation on blocks that is not cheap, and for each carried value.
 
 use super::cost::{self, Access};
-use super::freedom::Freedom;
 use super::layouts::{Layout, Layouts};
 use super::pins::Pins;
+use super::rematerialize::Rematerializable;
 use super::ties::tie;
 use super::{demand, memory};
 use crate::Encoding;
@@ -72,11 +72,11 @@ pub(crate) struct Node {
 /// All decisions of a function.
 pub(crate) struct Graph<'m> {
     pub(crate) module: &'m Module,
-    pub(crate) freedom: Freedom,
+    pub(crate) cheap: Rematerializable,
     pub(crate) nodes: Vec<Node>,
     pub(crate) edges: Vec<Edge>,
     makers: FxHashMap<Value, NodeId>,
-    /// Where each value that is not free is made: loops around it.
+    /// Where each value that is not cheap is made: loops around it.
     depths: FxHashMap<Value, usize>,
     by_op: FxHashMap<Op, NodeId>,
     pins: &'m Pins,
@@ -94,11 +94,11 @@ impl<'m> Graph<'m> {
         access: &mut dyn FnMut(Op) -> Option<Access>,
     ) -> Graph<'m> {
         let body = module.entry(module.region(function, 0));
-        let mut freedom = Freedom::default();
-        freedom.visit(module, body);
+        let mut cheap = Rematerializable::default();
+        cheap.visit(module, body);
         let mut graph = Graph {
             module,
-            freedom,
+            cheap,
             nodes: Vec::new(),
             edges: Vec::new(),
             makers: FxHashMap::default(),
@@ -163,7 +163,7 @@ impl<'m> Graph<'m> {
         let count = lists.first().map_or(0, |list| list.0.len());
         for index in 0..count {
             let value = lists[0].0[index];
-            if !is_tensor(self.module.ty(value)) || self.freedom.is_free(value) {
+            if !is_tensor(self.module.ty(value)) || self.cheap.contains(value) {
                 continue;
             }
             let depth = lists.iter().map(|list| list.1).max().unwrap_or(0);
@@ -207,8 +207,8 @@ impl<'m> Graph<'m> {
 
     fn is_decided(&self, op: Op) -> bool {
         let mut values = self.module.results(op).iter().chain(self.module.operands(op));
-        let free = self.module.results(op).first().is_some_and(|&value| self.freedom.is_free(value));
-        !free && values.any(|&value| is_tensor(self.module.ty(value)))
+        let cheap = self.module.results(op).first().is_some_and(|&value| self.cheap.contains(value));
+        !cheap && values.any(|&value| is_tensor(self.module.ty(value)))
     }
 
     /// The node that takes a value in an operand slot.

@@ -20,11 +20,11 @@ pub(crate) mod bases;
 pub(crate) mod cost;
 mod demand;
 pub(crate) mod derive;
-mod freedom;
 mod graph;
 mod layouts;
 mod memory;
 mod pins;
+mod rematerialize;
 mod rewrite;
 mod search;
 mod ties;
@@ -35,12 +35,12 @@ pub(crate) use memory::access as memory_access;
 use super::context::Context;
 use crate::ops::convert::ConvertLayoutOp;
 use crate::{Config, Encoding};
-use freedom::Freedom;
 use graph::{Graph, Subject};
 use ir::pass::PassRow;
 use ir::{Diagnostic, LayoutRule, Module, Op, Traits, Value};
 use layouts::Layouts;
-use rewrite::Plan;
+use rematerialize::Rematerializable;
+use rewrite::Assignment;
 use ttir::types::{is_tensor, shape};
 
 /// Decides the layout of every block.
@@ -70,14 +70,14 @@ fn assign(module: &mut Module, function: Op, context: Context) {
 
 /// Whether values are cheap enough to be computed anew in any layout.
 pub(crate) fn is_computed(module: &Module, function: Op, values: &[Value]) -> bool {
-    let freedom = freedom_of(module, function);
-    values.iter().all(|&value| !is_tensor(module.ty(value)) || freedom.is_free(value))
+    let cheap = rematerializable_in(module, function);
+    values.iter().all(|&value| !is_tensor(module.ty(value)) || cheap.contains(value))
 }
 
 /// Gives loads other layouts. What they read at and where is computed in these too, as far as [`is_computed`] says that
 /// it can.
 pub(crate) fn move_loads(module: &mut Module, function: Op, config: Config, moves: &[(Op, Encoding)]) {
-    let free = freedom_of(module, function).values();
+    let cheap = rematerializable_in(module, function).values();
     let mut layouts = Layouts::new(config);
     let (mut homes, mut wants) = (Vec::new(), Vec::new());
     for op in module.walk(function) {
@@ -93,15 +93,15 @@ pub(crate) fn move_loads(module: &mut Module, function: Op, config: Config, move
         let blocks = operands.filter(|(_, value)| is_tensor(module.ty(**value)));
         wants.extend(blocks.map(|(slot, _)| ((op, slot as u32), Some(layout))));
     }
-    rewrite::rewrite(module, function, &mut layouts, &Plan { homes, wants, free });
+    rewrite::rewrite(module, function, &mut layouts, &Assignment { homes, wants, cheap });
 }
 
-fn freedom_of(module: &Module, function: Op) -> Freedom {
-    let mut freedom = Freedom::default();
+fn rematerializable_in(module: &Module, function: Op) -> Rematerializable {
+    let mut cheap = Rematerializable::default();
     for &region in module.regions(function) {
-        freedom.visit(module, module.entry(region));
+        cheap.visit(module, module.entry(region));
     }
-    freedom
+    cheap
 }
 
 fn take_out_conversions(module: &mut Module, function: Op) {
@@ -114,7 +114,13 @@ fn take_out_conversions(module: &mut Module, function: Op) {
     }
 }
 
-fn decide(module: &Module, function: Op, pins: &pins::Pins, layouts: &mut Layouts, widest: u64) -> Plan {
+fn decide(
+    module: &Module,
+    function: Op,
+    pins: &pins::Pins,
+    layouts: &mut Layouts,
+    widest: u64,
+) -> Assignment {
     let axis = ttir::axis::analyze(module, function);
     let graph =
         Graph::new(module, function, pins, layouts, &mut |op| memory::access(module, op, &axis, widest));
@@ -152,7 +158,7 @@ fn decide(module: &Module, function: Op, pins: &pins::Pins, layouts: &mut Layout
             wants.push(((op, slot as u32), want));
         }
     }
-    Plan { homes, wants, free: graph.freedom.values() }
+    Assignment { homes, wants, cheap: graph.cheap.values() }
 }
 
 /// Of several operands that lie anywhere but alike (the numbers of a histogram and their mask), the one that all

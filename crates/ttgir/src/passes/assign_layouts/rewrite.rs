@@ -1,4 +1,4 @@
-//! Gives every block the layout that was decided: sets types, computes free values anew where they are wanted in
+//! Gives every block the layout that was decided: sets types, computes cheap values anew where they are wanted in
 //! several layouts, and converts the others.
 //!
 //! A conversion stands right behind the definition of what it converts, so that one serves all and none is in a loop
@@ -15,19 +15,19 @@ use ttir::ops::control::ForOp;
 use ttir::types::{is_tensor, shape};
 
 /// What was decided.
-pub(crate) struct Plan {
-    /// The layouts of values that are not free.
+pub(crate) struct Assignment {
+    /// The layouts of values that are not cheap.
     pub(crate) homes: Vec<(Value, Layout)>,
     /// What operand slots want; `None` for any layout.
     pub(crate) wants: Vec<((Op, u32), Option<Layout>)>,
     /// Values that may be computed anew.
-    pub(crate) free: FxHashSet<Value>,
+    pub(crate) cheap: FxHashSet<Value>,
 }
 
 /// Carries a plan out on a function.
-pub(crate) fn rewrite(module: &mut Module, function: Op, layouts: &mut Layouts, plan: &Plan) {
+pub(crate) fn rewrite(module: &mut Module, function: Op, layouts: &mut Layouts, plan: &Assignment) {
     let homes: FxHashMap<Value, Layout> = plan.homes.iter().copied().collect();
-    let mut rewriter = Rewriter { module, layouts, homes, free: &plan.free, copies: FxHashMap::default() };
+    let mut rewriter = Rewriter { module, layouts, homes, cheap: &plan.cheap, copies: FxHashMap::default() };
     for &(value, layout) in &plan.homes {
         rewriter.retype(value, layout);
     }
@@ -42,7 +42,7 @@ struct Rewriter<'a> {
     layouts: &'a mut Layouts,
     /// The layout in which each value stands.
     homes: FxHashMap<Value, Layout>,
-    free: &'a FxHashSet<Value>,
+    cheap: &'a FxHashSet<Value>,
     /// The same value in other layouts.
     copies: FxHashMap<(Value, Layout), Value>,
 }
@@ -83,7 +83,7 @@ impl Rewriter<'_> {
         if let Some(&copy) = self.copies.get(&(value, want)) {
             return copy;
         }
-        if !self.free.contains(&value) {
+        if !self.cheap.contains(&value) {
             return self.convert(value, want);
         }
         match self.module.def(value) {
@@ -120,7 +120,7 @@ impl Rewriter<'_> {
         result
     }
 
-    /// Computes a free value in a layout: in place the first time, by a copy of its operation later.
+    /// Computes a cheap value in a layout: in place the first time, by a copy of its operation later.
     fn compute(&mut self, op: Op, value: Value, want: Layout) -> Value {
         let is_first = !self.homes.contains_key(&value);
         let (op, result) = if is_first {
@@ -142,7 +142,7 @@ impl Rewriter<'_> {
         result
     }
 
-    /// Carries a free value through a counted loop in a layout; the argument of the body, or the loop's result.
+    /// Carries a cheap value through a counted loop in a layout; the argument of the body, or the loop's result.
     fn carry(&mut self, op: Op, index: usize, want: Layout, result: bool) -> Value {
         let body = self.module.entry(self.module.region(op, 0));
         let (old_arg, old_result) = (self.module.args(body)[index + 1], self.module.result(op, index));
@@ -191,7 +191,7 @@ impl Rewriter<'_> {
             for index in 0..self.module.results(op).len() {
                 let value = self.module.result(op, index);
                 if is_tensor(self.module.ty(value))
-                    && self.free.contains(&value)
+                    && self.cheap.contains(&value)
                     && !self.homes.contains_key(&value)
                 {
                     self.get(value, None);

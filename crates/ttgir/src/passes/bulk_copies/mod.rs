@@ -15,7 +15,7 @@
 //! that the kernel makes is written to memory where it is made ([`made`]).
 
 mod build;
-mod made;
+mod kernel_maps;
 mod stores;
 
 pub(crate) use build::{
@@ -139,7 +139,7 @@ fn give_encodings(module: &mut Module, function: Op, entry: Block) {
         let Some(memory) = memdesc(module.ty(memory)) else { continue };
         let ty = encoded(module.ty(desc), memory.encoding);
         let of_type = *known.entry((desc, ty)).or_insert_with(|| match made {
-            Some(made) => made::write(module, made, ty),
+            Some(made) => kernel_maps::write(module, made, ty),
             None => with_type(module, entry, desc, ty),
         });
         module.replace_uses_if(desc, of_type, |_, user, _| user == op);

@@ -49,8 +49,8 @@ pub(super) fn copy_all(module: &mut Module, function: Op) {
         return;
     }
     let roots = Roots::of(module, function, &reachable(module, function));
-    let plans: Vec<Plan> =
-        stores.iter().map(|&store| Plan::of(module, &roots, &order, &stores, store)).collect();
+    let plans: Vec<StorePlan> =
+        stores.iter().map(|&store| StorePlan::of(module, &roots, &order, &stores, store)).collect();
     for op in order {
         if module.is(op, &BARRIER) || orders_accesses(module, op) {
             publish(module, op);
@@ -69,7 +69,7 @@ pub(super) fn copy_all(module: &mut Module, function: Op) {
 }
 
 /// What becomes of a store.
-struct Plan {
+struct StorePlan {
     store: Op,
     /// The loop in front of which its buffer is made, if it goes on while the loop does.
     around: Option<Op>,
@@ -90,8 +90,8 @@ enum Written {
     IfMeets(Vec<Value>),
 }
 
-impl Plan {
-    fn of(module: &Module, roots: &Roots, order: &[Op], stores: &[Op], store: Op) -> Plan {
+impl StorePlan {
+    fn of(module: &Module, roots: &Roots, order: &[Op], stores: &[Op], store: Op) -> StorePlan {
         let around = flat_loop(module, store);
         let mates = stores.iter().filter(|&&other| around.is_some() && flat_loop(module, other) == around);
         let mates: Vec<Op> = mates.copied().collect();
@@ -117,7 +117,7 @@ impl Plan {
                 }
             }
         };
-        Plan {
+        StorePlan {
             store,
             around,
             pendings: pendings as u32,
@@ -250,7 +250,7 @@ fn barrier(builder: &mut Builder<'_>) {
     builder.build_effect(&BARRIER, &[], &BarrierOp::attrs(BarrierScope::All));
 }
 
-fn carry_out(module: &mut Module, entry: Block, plan: &Plan) {
+fn carry_out(module: &mut Module, entry: Block, plan: &StorePlan) {
     let of = DescriptorStoreOp::new(module, plan.store);
     let (desc, corner, value) = (of.desc(), of.indices().to_vec(), of.src());
     let Some(encoding) = SharedEncoding::of_box(module.ty(desc)) else { return };

@@ -14,13 +14,13 @@
 //! is rescaled to a maximum which all lanes know ([`scaled`]). Reductions leave their order open, so what is combined
 //! is the same, in another order. Only where the carried value has no other use in the loop, and where lanes share the
 //! reduced dimension: else there is nothing to save. A loop that carries nothing but such sums and maxima may then run
-//! in any order, which [`turn`] makes use of.
+//! in any order, which [`reverse`] makes use of.
 
 mod online;
 mod private;
+mod reverse;
 mod running;
 mod scaled;
-mod turn;
 
 use ir::pass::PassRow;
 use ir::{Block, Def, Diagnostic, Module, Op, OpRow, Value};
@@ -48,7 +48,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
                 deferred += 1;
             }
         }
-        // The order of its turns matters.
+        // The order of its iterations matters.
         for index in 0..count {
             scaled::defer(module, carried(index));
         }
@@ -56,7 +56,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
             any_order.push(around);
         }
     }
-    turn::turn(module, &any_order);
+    reverse::reverse(module, &any_order);
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! A sum that is rescaled in each turn before a block is added up into it, as attention has it.
+//! A sum that is rescaled in each iteration before a block is added up into it, as attention has it.
 //!
 //! ```text
 //! a = exp(m - max(m, …))

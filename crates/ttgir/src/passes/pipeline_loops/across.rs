@@ -19,7 +19,7 @@
 //! lanes, inner loops whose bounds change from tile to tile, addresses that are loaded.
 
 use super::copies::{Rings, Values, begin, carry_through, compare, copy_slice, integer, yield_as};
-use super::plan::{AddressSlice, Plan};
+use super::plan::{AddressSlice, PipelinePlan};
 use crate::from_ttir::is_written;
 use ir::{Block, Builder, Module, Op, OpInit, Place, Traits, Type, Value};
 use smallvec::SmallVec;
@@ -54,7 +54,7 @@ struct Next {
 
 impl Outer {
     /// The loop around a loop, if the plan for it can be carried out across its iterations.
-    pub(super) fn of(module: &Module, op: Op, plan: &Plan) -> Option<Outer> {
+    pub(super) fn of(module: &Module, op: Op, plan: &PipelinePlan) -> Option<Outer> {
         let outer = module.parent_op(op).filter(|&parent| module.is(parent, &FOR))?;
         let says = module.extra_attr(outer, FLATTEN.name).is_some();
         let inside = |value: Value| !module.is_outside(value, outer);
@@ -78,7 +78,7 @@ impl Outer {
 }
 
 /// The values of an outer loop that the addresses of an inner one depend on.
-fn needs(module: &Module, op: Op, outer: Op, plan: &Plan) -> Vec<Value> {
+fn needs(module: &Module, op: Op, outer: Op, plan: &PipelinePlan) -> Vec<Value> {
     let of = ForOp::new(module, op);
     let indices =
         plan.copies.iter().flat_map(|copy| DescriptorAccessOp::new(module, copy.load).indices().to_vec());
@@ -97,7 +97,7 @@ fn needs(module: &Module, op: Op, outer: Op, plan: &Plan) -> Vec<Value> {
 
 impl Next {
     /// The first step of the first iteration.
-    fn first(builder: &mut Builder<'_>, op: Op, plan: &Plan, outer: &Outer) -> Next {
+    fn first(builder: &mut Builder<'_>, op: Op, plan: &PipelinePlan, outer: &Outer) -> Next {
         let of = ForOp::new(builder.module, outer.op);
         let (lower, upper) = (of.lower(), of.upper());
         let inits = outer.ahead.carried.iter().map(|&number| of.inits()[number]);
@@ -114,7 +114,7 @@ impl Next {
     fn start_of(
         builder: &mut Builder<'_>,
         op: Op,
-        plan: &Plan,
+        plan: &PipelinePlan,
         outer: &Outer,
         state: Vec<Value>,
         is_there: Value,
@@ -134,7 +134,7 @@ impl Next {
         &self,
         builder: &mut Builder<'_>,
         op: Op,
-        (plan, outer): (&Plan, &Outer),
+        (plan, outer): (&PipelinePlan, &Outer),
         (rings, index): (&Rings, Value),
     ) -> Next {
         let of = ForOp::new(builder.module, op);
@@ -157,7 +157,7 @@ impl Next {
     }
 
     /// The first step of the next iteration of the outer loop.
-    fn next_tile(&self, builder: &mut Builder<'_>, op: Op, plan: &Plan, outer: &Outer) -> Next {
+    fn next_tile(&self, builder: &mut Builder<'_>, op: Op, plan: &PipelinePlan, outer: &Outer) -> Next {
         let of = ForOp::new(builder.module, outer.op);
         let (upper, step) = (of.upper(), of.step());
         let yielded: Vec<Value> = outer.ahead.carried.iter().map(|&number| of.yielded()[number]).collect();
@@ -199,7 +199,7 @@ impl Outer {
 pub(super) fn begin_all(
     module: &mut Module,
     op: Op,
-    (plan, outer): (&Plan, &Outer),
+    (plan, outer): (&PipelinePlan, &Outer),
     rings: &Rings,
     fills: impl FnOnce(&mut Builder<'_>) -> Value,
 ) {

@@ -1,6 +1,6 @@
 //! The copies of one iteration into rings of buffers, and what loops carry for them.
 
-use super::plan::{PipelinedLoad, Plan};
+use super::plan::{PipelinePlan, PipelinedLoad};
 use crate::ops::async_copy::{ASYNC_COMMIT_GROUP, ASYNC_COPY, AsyncCopyOp};
 use crate::ops::shared::MEMDESC_INDEX;
 use crate::passes::bulk_copies::{BulkTile, barrier_at, bytes_of, expect, load};
@@ -78,7 +78,7 @@ pub(super) fn with_condition(
 /// the body.
 pub(super) fn begin(
     builder: &mut Builder<'_>,
-    plan: &Plan,
+    plan: &PipelinePlan,
     rings: &Rings,
     values: &mut Values,
     condition: Value,
@@ -106,7 +106,7 @@ pub(super) fn begin(
 /// Begins the bulk copies of an iteration, if there are any, all counted by one barrier.
 pub(super) fn begin_bulk(
     builder: &mut Builder<'_>,
-    plan: &Plan,
+    plan: &PipelinePlan,
     rings: &Rings,
     values: &Values,
     condition: Value,

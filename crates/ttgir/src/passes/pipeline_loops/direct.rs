@@ -18,7 +18,7 @@
 //! their way; addresses that are no 32-bit offsets from a parameter, where a copy would need a branch for its mask;
 //! masks and addresses that are themselves loaded.
 
-use super::plan::{AddressSlice, PipelinedLoad, Plan};
+use super::plan::{AddressSlice, PipelinePlan, PipelinedLoad};
 use super::staged::memory_between;
 use crate::ops::convert::ConvertLayoutOp;
 use crate::passes::assign_layouts::{is_computed, move_loads};
@@ -40,7 +40,12 @@ struct Ordered {
 }
 
 /// The plan for a loop all of whose copies can be such; addresses and masks are then computed in their new layouts.
-pub(super) fn plan(module: &mut Module, op: Op, plan: Plan, context: &Context) -> Result<Plan, Plan> {
+pub(super) fn plan(
+    module: &mut Module,
+    op: Op,
+    plan: PipelinePlan,
+    context: &Context,
+) -> Result<PipelinePlan, PipelinePlan> {
     let stages = plan.stages;
     if stages < context.machine.direct_stages as usize || context.config.num_ctas > 1 {
         return Err(plan);
@@ -69,7 +74,15 @@ pub(super) fn plan(module: &mut Module, op: Op, plan: Plan, context: &Context) -
         PipelinedLoad { load, shared, vector: copy.vector, other: None, bulk: false }
     });
     let copies = copies.collect();
-    Ok(Plan { copies, ahead, stages, distance: stages - 1, slots: stages, groups: false, early: true })
+    Ok(PipelinePlan {
+        copies,
+        ahead,
+        stages,
+        distance: stages - 1,
+        slots: stages,
+        groups: false,
+        early: true,
+    })
 }
 
 /// Address and mask of a load.

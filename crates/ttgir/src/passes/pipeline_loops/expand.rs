@@ -2,7 +2,7 @@
 
 use super::across::{self, Outer};
 use super::copies::{Rings, Values, begin, carry, carry_through, compare, integer, view, yield_as};
-use super::plan::{PipelinedLoad, Plan};
+use super::plan::{PipelinePlan, PipelinedLoad};
 use crate::ops::async_copy::{ASYNC_WAIT, AsyncWaitOp};
 use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
 use crate::ops::shared::{AllocOp, LOCAL_DEALLOC, LOCAL_LOAD, MEMDESC_TRANS, MemdescTransOp, allocate};
@@ -19,7 +19,7 @@ use ttir::ops::shape::{EXPAND_DIMS, ExpandDimsOp, TRANS, TransOp};
 use ttir::types::{elem, shape};
 
 /// The numbers of the buffers that an iteration fills and reads, and the phase of the barrier that it waits for.
-pub(super) struct Turn {
+pub(super) struct PipelineState {
     fills: Option<Value>,
     pub(super) reads: Option<Value>,
     /// The buffer that the iteration before has read.
@@ -35,14 +35,14 @@ pub(super) struct Walk<'a> {
     pub(super) slots: usize,
     /// The number of the buffer that the first iteration fills, if iterations do.
     pub(super) fills_from: Option<usize>,
-    /// What others that went around the ring left ([`Turn::left`]), if some did.
+    /// What others that went around the ring left ([`PipelineState::left`]), if some did.
     pub(super) from: Option<[Value; 2]>,
     /// Whether barriers say what is full.
     pub(super) is_bulk: bool,
 }
 
 /// Carries out a plan. Gives the views of the buffers that an iteration reads.
-pub(super) fn expand(module: &mut Module, op: Op, plan: &Plan) -> FxHashSet<Value> {
+pub(super) fn expand(module: &mut Module, op: Op, plan: &PipelinePlan) -> FxHashSet<Value> {
     let body = module.entry(module.region(op, 0));
     let outer = Outer::of(module, op, plan);
     let whole = outer.as_ref().map_or(op, |outer| outer.op);
@@ -54,17 +54,17 @@ pub(super) fn expand(module: &mut Module, op: Op, plan: &Plan) -> FxHashSet<Valu
     let walk = Walk { loops: &loops, slots: plan.slots, fills_from, from: None, is_bulk: plan.has(true) };
     let views = match &outer {
         Some(outer) => {
-            let turn = carry_turn(module, &walk);
-            let views = read(module, body, plan, &rings, &turn);
-            across::begin_all(module, op, (plan, outer), &rings, |builder| fills(builder, &turn));
+            let state = carry_state(module, &walk);
+            let views = read(module, body, plan, &rings, &state);
+            across::begin_all(module, op, (plan, outer), &rings, |builder| fills(builder, &state));
             views
         }
         None => {
             let states = prologue(module, op, body, plan, &rings);
-            let turn = carry_turn(module, &walk);
-            let views = read(module, body, plan, &rings, &turn);
+            let state = carry_state(module, &walk);
+            let views = read(module, body, plan, &rings, &state);
             let ahead: Vec<Value> = states.iter().map(|&state| carry(module, op, body, state)).collect();
-            issue(module, op, body, plan, &rings, &ahead, &turn);
+            issue(module, op, body, plan, &rings, &ahead, &state);
             views
         }
     };
@@ -84,12 +84,12 @@ pub(super) fn make_ring(module: &mut Module, op: Op, copy: &PipelinedLoad, slots
 }
 
 /// The number of the buffer that an iteration fills.
-fn fills(builder: &mut Builder<'_>, turn: &Turn) -> Value {
-    turn.fills.unwrap_or_else(|| integer(builder, Type::int(32), 0))
+fn fills(builder: &mut Builder<'_>, state: &PipelineState) -> Value {
+    state.fills.unwrap_or_else(|| integer(builder, Type::int(32), 0))
 }
 
 /// Begins the copies of the first iterations; gives the carried values that addresses of the next one depend on.
-fn prologue(module: &mut Module, op: Op, body: Block, plan: &Plan, rings: &Rings) -> Vec<Value> {
+fn prologue(module: &mut Module, op: Op, body: Block, plan: &PipelinePlan, rings: &Rings) -> Vec<Value> {
     let [lower, upper, step] = [0, 1, 2].map(|slot| module.operand(op, slot));
     let args = module.args(body).to_vec();
     let last = module.last_op(body).expect("a verified body ends in a terminator");
@@ -115,8 +115,8 @@ fn prologue(module: &mut Module, op: Op, body: Block, plan: &Plan, rings: &Rings
     states
 }
 
-/// What [`Turn`] says, carried by the loop and computed at the start of the body.
-pub(super) fn carry_turn(module: &mut Module, walk: &Walk<'_>) -> Turn {
+/// What [`PipelineState`] says, carried by the loop and computed at the start of the body.
+pub(super) fn carry_state(module: &mut Module, walk: &Walk<'_>) -> PipelineState {
     let (whole, _) = walk.ends();
     let mut start =
         |number: usize| integer(&mut Builder::before(module, whole), Type::int(32), number as i64);
@@ -128,7 +128,7 @@ pub(super) fn carry_turn(module: &mut Module, walk: &Walk<'_>) -> Turn {
     let fills = fills.filter(|_| several).map(|init| carry_number(module, walk, init));
     let reads = several.then(|| carry_number(module, walk, reads));
     let phase = walk.is_bulk.then(|| carry_phase(module, walk, reads.map(|counted| counted.is_over)));
-    Turn {
+    PipelineState {
         fills: fills.map(|counted| counted.number),
         reads: reads.map(|counted| counted.number),
         before: reads.map(|counted| counted.before),
@@ -208,15 +208,15 @@ fn start_of(module: &Module, body: Block) -> Op {
 pub(super) fn read(
     module: &mut Module,
     body: Block,
-    plan: &Plan,
+    plan: &PipelinePlan,
     rings: &Rings,
-    turn: &Turn,
+    state: &PipelineState,
 ) -> FxHashSet<Value> {
     let first = plan.copies.iter().map(|copy| copy.load).min_by_key(|&load| position(module, load));
     let first = first.expect("a plan has copies");
     let mut builder = Builder::before(module, first);
-    let index = turn.reads.unwrap_or_else(|| integer(&mut builder, Type::int(32), 0));
-    if let (Some(barriers), Some(phase)) = (rings.barriers, turn.phase) {
+    let index = state.reads.unwrap_or_else(|| integer(&mut builder, Type::int(32), 0));
+    if let (Some(barriers), Some(phase)) = (rings.barriers, state.phase) {
         let barrier = barrier_at(&mut builder, barriers, index);
         wait(&mut builder, barrier, phase);
     }
@@ -345,7 +345,15 @@ fn load_expanded(builder: &mut Builder<'_>, expand: Op, buffer: Value, token: Op
 }
 
 /// Begins the copies of a later iteration.
-fn issue(module: &mut Module, op: Op, body: Block, plan: &Plan, rings: &Rings, ahead: &[Value], turn: &Turn) {
+fn issue(
+    module: &mut Module,
+    op: Op,
+    body: Block,
+    plan: &PipelinePlan,
+    rings: &Rings,
+    ahead: &[Value],
+    state: &PipelineState,
+) {
     let of = ForOp::new(module, op);
     let (upper, step) = (of.upper(), of.step());
     let args = module.args(body).to_vec();
@@ -366,7 +374,7 @@ fn issue(module: &mut Module, op: Op, body: Block, plan: &Plan, rings: &Rings, a
     builder.place = Place::Before(anchor);
     let counter = builder.build(&ADDI, &[args[0], reach], &[]);
     let condition = compare(&mut builder, CmpIPredicate::Slt, args[0], limit);
-    let index = fills(&mut builder, turn);
+    let index = fills(&mut builder, state);
     let mut values: Values = [(args[0], counter)].into_iter().collect();
     for (&number, &arg) in plan.ahead.carried.iter().zip(ahead) {
         values.insert(args[number + 1], arg);
@@ -387,7 +395,7 @@ fn loads_stand_before(module: &Module, body: Block, dot: Option<Op>) -> bool {
 
 /// Waits for what is still copied when the loop ends, and gives the buffers back. Every bulk copy that was begun has
 /// been waited for by then.
-fn drain(module: &mut Module, op: Op, plan: &Plan, rings: &Rings) {
+fn drain(module: &mut Module, op: Op, plan: &PipelinePlan, rings: &Rings) {
     let next = module.next(op).expect("a loop is followed by a terminator");
     let mut builder = Builder::before(module, next);
     if plan.has(false) {

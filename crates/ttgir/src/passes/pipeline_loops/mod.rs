@@ -129,7 +129,7 @@ fn load_ahead(module: &mut Module, op: Op, stages: usize, context: &Context, axi
 fn nest(
     module: &mut Module,
     op: Op,
-    plan: &plan::Plan,
+    plan: &plan::PipelinePlan,
     context: &Context,
     axis: &ttir::axis::AxisTable,
 ) -> Option<nest::Nest> {

@@ -17,10 +17,10 @@ use ttir::ops::memory::ADDPTR;
 use ttir::ops::shape::{SPLAT, SplatOp};
 use ttir::types::{elem, is_tensor, with_elem};
 
-/// How a carried value moves in a turn.
+/// How a carried value moves in an iteration of an unrolled loop.
 pub(super) struct Motion {
     row: &'static OpRow,
-    /// The amount for a whole turn, a scalar.
+    /// The amount for a whole iteration, a scalar.
     by: Value,
     /// The type of the amount that is added.
     ty: Type,
@@ -48,7 +48,7 @@ impl Motion {
         Some(Motion { row, by, ty: if is_tensor(ty) { with_elem(ty, element) } else { element } })
     }
 
-    /// The value behind a turn.
+    /// The value behind an iteration.
     pub(super) fn on(&self, builder: &mut Builder<'_>, from: Value) -> Value {
         let by =
             if is_tensor(self.ty) { builder.build_as(&SPLAT, &[self.by], &[], self.ty) } else { self.by };

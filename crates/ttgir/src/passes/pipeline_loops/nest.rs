@@ -12,7 +12,7 @@
 //! Loops that follow each other are in one tree if their copies fit into one ring: blocks of the same types that lie
 //! alike.
 
-use super::plan::{self, AddressSlice, Plan};
+use super::plan::{self, AddressSlice, PipelinePlan};
 use crate::from_ttir::is_written;
 use crate::ops::group_dot::WARP_GROUP_DOT;
 use crate::passes::context::Context;
@@ -43,7 +43,7 @@ pub(super) struct Body {
 /// What begins copies in a block.
 pub(super) enum Inner {
     /// Each iteration does.
-    Copies(Box<Plan>),
+    Copies(Box<PipelinePlan>),
     /// Parts do, one after the other.
     Parts(Vec<Part>),
 }
@@ -58,7 +58,7 @@ pub(super) struct Nest {
 }
 
 /// Loops with copies, and their plans.
-type Plans = FxHashMap<Op, Plan>;
+type Plans = FxHashMap<Op, PipelinePlan>;
 
 /// Why warps cannot have roles.
 type Reason = &'static str;
@@ -101,7 +101,7 @@ impl Nest {
     pub(super) fn of(
         module: &Module,
         op: Op,
-        plan: &Plan,
+        plan: &PipelinePlan,
         (context, axis): (&Context, &AxisTable),
         wants: &dyn Fn(Op) -> bool,
     ) -> Result<Nest, Reason> {
@@ -117,7 +117,7 @@ impl Nest {
                 let stages = ForOp::new(module, other).stages() as usize;
                 plan::plan(module, other, stages, axis, context.machine).map(|plan| (other, plan))
             });
-            let fits = |(other, own): &(Op, Plan)| {
+            let fits = |(other, own): &(Op, PipelinePlan)| {
                 share_ring(module, plan, own) && check(module, *other, own, span).is_ok()
             };
             plans.filter(fits).collect()
@@ -148,7 +148,7 @@ impl Nest {
     }
 
     /// The loops with copies and their plans, in order.
-    pub(super) fn leaves(&self) -> Vec<(Op, &Plan)> {
+    pub(super) fn leaves(&self) -> Vec<(Op, &PipelinePlan)> {
         let mut found = Vec::new();
         self.parts.iter().for_each(|part| part.leaves(&mut found));
         found
@@ -162,7 +162,7 @@ impl Part {
         is_outer || self.bodies.iter().flat_map(Body::parts).any(|part| part.has_outer_loop(module))
     }
 
-    fn leaves<'a>(&'a self, found: &mut Vec<(Op, &'a Plan)>) {
+    fn leaves<'a>(&'a self, found: &mut Vec<(Op, &'a PipelinePlan)>) {
         for body in &self.bodies {
             match &body.inner {
                 Inner::Copies(plan) => found.push((self.op, plan)),
@@ -198,7 +198,7 @@ fn check_program(module: &Module, outermost: Op, context: &Context) -> Result<()
 
 /// Whether the copies of a loop can be begun by warps that run ahead through a span, of which the last operation is or
 /// holds the loop.
-fn check(module: &Module, op: Op, plan: &Plan, span: &[Op]) -> Result<(), Reason> {
+fn check(module: &Module, op: Op, plan: &PipelinePlan, span: &[Op]) -> Result<(), Reason> {
     if plan.has(false) {
         return Err("it has loads that are not copied in bulk");
     }
@@ -225,7 +225,7 @@ fn check(module: &Module, op: Op, plan: &Plan, span: &[Op]) -> Result<(), Reason
 }
 
 /// Whether the copies of two loops fit into the buffers of one ring.
-fn share_ring(module: &Module, plan: &Plan, other: &Plan) -> bool {
+fn share_ring(module: &Module, plan: &PipelinePlan, other: &PipelinePlan) -> bool {
     let ty = |load: Op| module.ty(module.result(load, 0));
     let mut pairs = plan.copies.iter().zip(&other.copies);
     plan.copies.len() == other.copies.len()

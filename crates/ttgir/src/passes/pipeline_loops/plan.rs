@@ -48,7 +48,7 @@ pub(crate) struct AddressSlice {
 
 /// What to do with a loop.
 #[derive(Clone)]
-pub(crate) struct Plan {
+pub(crate) struct PipelinePlan {
     pub(crate) copies: Vec<PipelinedLoad>,
     pub(crate) ahead: AddressSlice,
     /// Iterations in flight.
@@ -70,7 +70,7 @@ pub(crate) fn plan(
     stages: usize,
     axis: &AxisTable,
     machine: &Machine,
-) -> Option<Plan> {
+) -> Option<PipelinePlan> {
     let body = module.entry(module.region(op, 0));
     if stages < 2 || has_inner_loop(module, body) {
         return None;
@@ -97,10 +97,18 @@ pub(crate) fn plan(
     let groups = copies.iter().any(|copy| is_read_by_groups(module, copy.load));
     let distance = stages - 1;
     let slots = if groups { stages } else { stages - 1 };
-    (!copies.is_empty()).then_some(Plan { copies, ahead, stages, distance, slots, groups, early: false })
+    (!copies.is_empty()).then_some(PipelinePlan {
+        copies,
+        ahead,
+        stages,
+        distance,
+        slots,
+        groups,
+        early: false,
+    })
 }
 
-impl Plan {
+impl PipelinePlan {
     /// Whether there are copies of one kind.
     pub(crate) fn has(&self, bulk: bool) -> bool {
         self.copies.iter().any(|copy| copy.bulk == bulk)

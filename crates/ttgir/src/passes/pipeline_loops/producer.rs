@@ -2,7 +2,7 @@
 
 use super::copies::{Rings, Values, begin_bulk, compare, integer, place};
 use super::nest::{Body, Inner, Nest, Part};
-use super::plan::Plan;
+use super::plan::PipelinePlan;
 use crate::passes::bulk_copies::{barrier_at, wait};
 use ir::{Attr, Block, Builder, Module, Op, OpInit, Place, Type, Value};
 use smallvec::SmallVec;
@@ -12,7 +12,7 @@ use ttir::ops::constant::CONSTANT;
 use ttir::ops::control::{FOR, ForOp, IF, IfOp, YIELD, yielded};
 
 /// The number of a buffer and the phase of its barrier.
-type Turn = [Value; 2];
+type RingState = [Value; 2];
 
 /// Fills a block that begins all copies of a nest. `empty` are the barriers of buffers that have been read.
 pub(super) fn begin_copies(
@@ -50,22 +50,22 @@ impl Producer<'_, '_> {
         }
     }
 
-    fn parts(&mut self, parts: &[Part], values: &mut Values, turn: Turn) -> Turn {
-        parts.iter().fold(turn, |turn, part| self.part(part, values, turn))
+    fn parts(&mut self, parts: &[Part], values: &mut Values, state: RingState) -> RingState {
+        parts.iter().fold(state, |state, part| self.part(part, values, state))
     }
 
     /// A loop or a condition like one of the nest that does nothing but begin copies; gives the number of the last
     /// buffer and the phase it was waited for in.
-    fn part(&mut self, part: &Part, values: &mut Values, turn: Turn) -> Turn {
+    fn part(&mut self, part: &Part, values: &mut Values, state: RingState) -> RingState {
         let copy = match IfOp::of(self.builder.module, part.op).map(IfOp::condition) {
-            Some(condition) => self.condition(part, condition, values, turn),
-            None => self.a_loop(part, values, turn),
+            Some(condition) => self.condition(part, condition, values, state),
+            None => self.a_loop(part, values, state),
         };
         let results = self.builder.module.results(copy);
         [results[results.len() - 2], results[results.len() - 1]]
     }
 
-    fn condition(&mut self, part: &Part, condition: Value, values: &mut Values, turn: Turn) -> Op {
+    fn condition(&mut self, part: &Part, condition: Value, values: &mut Values, state: RingState) -> Op {
         let condition = values.get(&condition).copied().unwrap_or(condition);
         self.builder.loc = self.builder.module.loc(part.op);
         let ty = Type::int(32);
@@ -79,17 +79,17 @@ impl Producer<'_, '_> {
         for region in 0..2 {
             let block = self.builder.module.add_block(self.builder.module.region(copy, region));
             let bodies = part.bodies.get(region).map(std::slice::from_ref).unwrap_or_default();
-            self.block(block, bodies, (&[], values), turn);
+            self.block(block, bodies, (&[], values), state);
         }
         copy
     }
 
-    fn a_loop(&mut self, part: &Part, values: &mut Values, turn: Turn) -> Op {
+    fn a_loop(&mut self, part: &Part, values: &mut Values, state: RingState) -> Op {
         let builder = &mut self.builder;
         let of = ForOp::new(builder.module, part.op);
         let get = |value: Value| values.get(&value).copied().unwrap_or(value);
         let carried = &part.bodies[0].ahead.carried;
-        let inits = carried.iter().map(|&number| get(of.inits()[number])).chain(turn);
+        let inits = carried.iter().map(|&number| get(of.inits()[number])).chain(state);
         let operands: Vec<Value> =
             [of.lower(), of.upper(), of.step()].map(get).into_iter().chain(inits).collect();
         let old = builder.module.args(of.body()).to_vec();
@@ -107,25 +107,31 @@ impl Producer<'_, '_> {
     }
 
     /// Fills a block with what begins the copies of another one, if that is there; it yields what stands for some
-    /// values, and the turn.
-    fn block(&mut self, block: Block, bodies: &[Body], (next, values): (&[Value], &mut Values), turn: Turn) {
+    /// values, and the state.
+    fn block(
+        &mut self,
+        block: Block,
+        bodies: &[Body],
+        (next, values): (&[Value], &mut Values),
+        state: RingState,
+    ) {
         let after = std::mem::replace(&mut self.builder.place, Place::End(block));
-        let mut turn = turn;
+        let mut state = state;
         for body in bodies {
             self.copy(&body.ahead.slice, values);
-            turn = match &body.inner {
-                Inner::Copies(plan) => self.copies(plan, values, turn),
-                Inner::Parts(parts) => self.parts(parts, values, turn),
+            state = match &body.inner {
+                Inner::Copies(plan) => self.copies(plan, values, state),
+                Inner::Parts(parts) => self.parts(parts, values, state),
             };
         }
         let next = next.iter().map(|value| values.get(value).copied().unwrap_or(*value));
-        let next: Vec<Value> = next.chain(turn).collect();
+        let next: Vec<Value> = next.chain(state).collect();
         self.builder.build_effect(&YIELD, &next, &[]);
         self.builder.place = after;
     }
 
     /// The copies of an iteration, once the buffer is empty.
-    fn copies(&mut self, plan: &Plan, values: &mut Values, [before, phase]: Turn) -> Turn {
+    fn copies(&mut self, plan: &PipelinePlan, values: &mut Values, [before, phase]: RingState) -> RingState {
         let builder = &mut self.builder;
         let ty = Type::int(32);
         let [zero, one, slots] = [0, 1, self.slots as i64].map(|number| integer(builder, ty, number));

@@ -40,7 +40,7 @@ const MOST: u64 = 64;
 const WIDEST: u64 = 8;
 
 /// What to do with a loop.
-struct Plan {
+struct PrefetchPlan {
     loads: Vec<Op>,
     ahead: AddressSlice,
     distance: usize,
@@ -59,7 +59,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
+fn plan(module: &Module, op: Op, lanes: u64) -> Option<PrefetchPlan> {
     // A loop over several iterations has enough on its way, and one that is to stay as it is does.
     if module.extra_attr(op, UNROLL.name).is_some() {
         return None;
@@ -84,7 +84,7 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
     let each: u64 = loads.iter().map(bytes).sum();
     let distance = (WANTED / each).clamp(1, 2) as usize;
     loads.retain(|load| bytes(load) <= WIDEST);
-    (!loads.is_empty() && each * distance as u64 <= MOST).then_some(Plan { loads, ahead, distance })
+    (!loads.is_empty() && each * distance as u64 <= MOST).then_some(PrefetchPlan { loads, ahead, distance })
 }
 
 /// Bytes that a lane loads.
@@ -108,7 +108,12 @@ pub(super) fn is_candidate(module: &Module, body: Block, op: Op) -> bool {
 }
 
 /// The loads of another iteration, which only read where there is one.
-fn load_for(builder: &mut Builder<'_>, plan: &Plan, values: &mut Values, condition: Value) -> Vec<Value> {
+fn load_for(
+    builder: &mut Builder<'_>,
+    plan: &PrefetchPlan,
+    values: &mut Values,
+    condition: Value,
+) -> Vec<Value> {
     copy_slice(builder, &plan.ahead.slice, values, condition);
     let mut loaded = Vec::new();
     for &load in &plan.loads {
@@ -120,7 +125,7 @@ fn load_for(builder: &mut Builder<'_>, plan: &Plan, values: &mut Values, conditi
     loaded
 }
 
-fn prefetch(module: &mut Module, op: Op, plan: &Plan) {
+fn prefetch(module: &mut Module, op: Op, plan: &PrefetchPlan) {
     let body = module.entry(module.region(op, 0));
     let of = ForOp::new(module, op);
     let (lower, upper, step) = (of.lower(), of.upper(), of.step());

@@ -20,9 +20,9 @@
 //! or made of blocks, clusters.
 
 use super::copies::{Rings, carry, compare, integer, yield_as};
-use super::expand::{Turn, Walk, carry_turn, make_ring, read};
+use super::expand::{PipelineState, Walk, carry_state, make_ring, read};
 use super::nest::{Inner, Nest, Part, pays, says};
-use super::plan::Plan;
+use super::plan::PipelinePlan;
 use super::producer;
 use crate::machine::Roles;
 use crate::ops::barrier::{ARRIVE_BARRIER, ArriveBarrierOp};
@@ -52,7 +52,7 @@ pub(super) struct Reader {
     /// The views of the buffers that an iteration reads.
     pub(super) views: FxHashSet<Value>,
     barriers: Value,
-    turn: Turn,
+    state: PipelineState,
     /// Whether more is read from the ring behind the loop.
     is_followed: bool,
 }
@@ -200,15 +200,15 @@ impl Consumer<'_> {
         &mut self,
         module: &mut Module,
         (op, body): (Op, Block),
-        plan: &Plan,
+        plan: &PipelinePlan,
         from: [Value; 2],
     ) -> [Value; 2] {
         let walk =
             Walk { loops: &[op], slots: self.slots, fills_from: None, from: Some(from), is_bulk: true };
-        let turn = carry_turn(module, &walk);
-        let views = read(module, body, plan, self.rings, &turn);
-        let left = turn.left.expect("a ring has several buffers");
-        self.readers.push(Reader { op, views, barriers: self.empty, turn, is_followed: false });
+        let state = carry_state(module, &walk);
+        let views = read(module, body, plan, self.rings, &state);
+        let left = state.left.expect("a ring has several buffers");
+        self.readers.push(Reader { op, views, barriers: self.empty, state, is_followed: false });
         left
     }
 }
@@ -229,10 +229,10 @@ impl Reader {
         let place = turn.filter(|_| is_late).unwrap_or_else(|| of.terminator());
         let mut builder = Builder::before(module, place);
         if !is_late {
-            let index = self.turn.reads.expect("a ring has several buffers");
+            let index = self.state.reads.expect("a ring has several buffers");
             return arrive(&mut builder, self.barriers, index, None);
         }
-        let before = self.turn.before.expect("a ring has several buffers");
+        let before = self.state.before.expect("a ring has several buffers");
         let is_later = compare(&mut builder, CmpIPredicate::Sgt, counter, lower);
         arrive(&mut builder, self.barriers, before, Some(is_later));
         if self.is_followed {

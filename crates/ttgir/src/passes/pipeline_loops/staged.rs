@@ -16,7 +16,7 @@
 //! that both sides move wide vectors without bank conflicts. Left out: more than one iteration ahead, clusters.
 
 use super::copies::{Values, bind, carry, compare, copy_slice, guard, place, yield_as};
-use super::plan::{PipelinedLoad, Plan};
+use super::plan::{PipelinePlan, PipelinedLoad};
 use crate::Machine;
 use crate::ops::convert::ConvertLayoutOp;
 use crate::ops::shared::{LOCAL_LOAD, LOCAL_STORE, allocate};
@@ -36,7 +36,7 @@ use ttir::types::{elem, elem_bytes, shape};
 const UPPER: usize = 1;
 
 /// Carries out a plan.
-pub(super) fn stage(module: &mut Module, op: Op, plan: &Plan, machine: &Machine) {
+pub(super) fn stage(module: &mut Module, op: Op, plan: &PipelinePlan, machine: &Machine) {
     let body = ForOp::new(module, op).body();
     let buffers: Vec<Value> = plan.copies.iter().map(|copy| make_buffer(module, op, copy, machine)).collect();
     let args = module.args(body).to_vec();
@@ -121,7 +121,7 @@ fn offsets(order: &LinearLayout) -> BasisList {
 /// The loads of another iteration; with a condition, they read only where it holds.
 fn loads(
     builder: &mut Builder<'_>,
-    plan: &Plan,
+    plan: &PipelinePlan,
     values: &mut Values,
     condition: Option<Value>,
 ) -> Vec<Value> {
@@ -146,7 +146,7 @@ fn loads(
     loaded
 }
 
-fn store(builder: &mut Builder<'_>, plan: &Plan, values: &[Value], buffers: &[Value]) {
+fn store(builder: &mut Builder<'_>, plan: &PipelinePlan, values: &[Value], buffers: &[Value]) {
     for ((&value, &buffer), copy) in values.iter().zip(buffers).zip(&plan.copies) {
         builder.loc = builder.module.loc(copy.load);
         builder.build_effect(&LOCAL_STORE, &[value, buffer], &[]);
@@ -159,7 +159,7 @@ pub(in crate::passes) fn load_from_memory(builder: &mut Builder<'_>, memory: Val
 }
 
 /// Users of the loads read the buffers, each in the layout that it wants.
-fn read(module: &mut Module, plan: &Plan, buffers: &[Value]) {
+fn read(module: &mut Module, plan: &PipelinePlan, buffers: &[Value]) {
     for (copy, &buffer) in plan.copies.iter().zip(buffers) {
         let value = module.result(copy.load, 0);
         for (user, _) in module.uses(value).to_vec() {

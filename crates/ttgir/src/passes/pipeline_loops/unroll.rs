@@ -11,9 +11,9 @@
 //! Only where a lane loads little in an iteration, so that it would wait for memory most of the time. Iterations that
 //! the loop does not have read and write nothing, and carried values pass them by: no second loop is needed for the
 //! rest. What the loop stores must not be what its later iterations load: [`Apart`] asks when the program runs, and if
-//! it may be, each turn has one iteration. A loop that is known to have a few iterations is unrolled as a whole; where
-//! it may load what it stores, its iterations stay in order. Left out: loops with dots, loops around loops, loops whose
-//! step is not known or that say themselves how they are to run.
+//! it may be, each iteration of the new loop is one of the old. A loop that is known to have a few iterations is
+//! unrolled as a whole; where it may load what it stores, its iterations stay in order. Left out: loops with dots,
+//! loops around loops, loops whose step is not known or that say themselves how they are to run.
 
 use super::apart::Apart;
 use super::copies::{Values, compare, guard, integer, place, with_condition};
@@ -58,31 +58,31 @@ const MOST_ELEMENTS: u64 = 16;
 const LONGEST_STEP: i64 = 1 << 20;
 
 /// What to do with a loop.
-struct Plan {
+struct UnrollPlan {
     copies: u64,
     step: i64,
     loads: Vec<Op>,
     ahead: AddressSlice,
     apart: Vec<Apart>,
-    /// Whether every turn has all its iterations.
+    /// Whether every iteration of the new loop has all of the old.
     whole: bool,
     /// Whether the loads of all iterations stand in front.
     in_front: bool,
 }
 
 /// What a loop over several iterations computes before it begins.
-struct Turns {
-    /// Whether a turn may have several iterations.
+struct Unrolled {
+    /// Whether an iteration of the new loop may have several of the old.
     several: Value,
-    /// How far a turn goes.
+    /// How far an iteration of the new loop goes.
     step: Value,
 }
 
 /// What its body is made with.
 struct Copies {
-    /// For each iteration of a turn, whether the loop has it, where that is not known.
+    /// For each iteration that is copied, whether the loop has it, where that is not known.
     conditions: Vec<Option<Value>>,
-    /// How carried addresses move in a turn, by their numbers.
+    /// How carried addresses move in an iteration of the new loop, by their numbers.
     motions: BTreeMap<usize, Motion>,
 }
 
@@ -99,7 +99,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
+fn plan(module: &Module, op: Op, lanes: u64) -> Option<UnrollPlan> {
     let says = [&NUM_STAGES, &UNROLL, &WARP_SPECIALIZE];
     let of = ForOp::new(module, op);
     let step = module.constant(of.step()).and_then(Attr::as_int)?;
@@ -133,7 +133,7 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
         let in_front =
             Apart::of(module, op, &loads, &stores, step, copies).is_some_and(|apart| apart.is_empty());
         if in_front || most < 2 {
-            return Some(Plan { copies, step, loads, ahead, apart: Vec::new(), whole: true, in_front });
+            return Some(UnrollPlan { copies, step, loads, ahead, apart: Vec::new(), whole: true, in_front });
         }
     }
     if most < 2 {
@@ -142,7 +142,7 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
     let copies = 1 << most.ilog2();
     let apart = Apart::of(module, op, &loads, &stores, step, copies)?;
     let whole = apart.is_empty() && count.is_some_and(|count| count % copies == 0);
-    Some(Plan { copies, step, loads, ahead, apart, whole, in_front: true })
+    Some(UnrollPlan { copies, step, loads, ahead, apart, whole, in_front: true })
 }
 
 /// Whether a loop with this in it stays as it is.
@@ -181,20 +181,25 @@ fn iterations(of: ForOp<'_>, step: i64) -> Option<u64> {
     u64::try_from(count.max(0)).ok()
 }
 
-/// How carried addresses move in a turn.
-fn motions(builder: &mut Builder<'_>, op: Op, turns: &Turns, plan: &Plan) -> BTreeMap<usize, Motion> {
+/// How carried addresses move in an iteration of the new loop.
+fn motions(
+    builder: &mut Builder<'_>,
+    op: Op,
+    unrolled: &Unrolled,
+    plan: &UnrollPlan,
+) -> BTreeMap<usize, Motion> {
     let numbers = plan.ahead.carried.iter();
-    let motion = |&number| Some((number, Motion::of(builder, op, number, turns.several, plan.copies)?));
+    let motion = |&number| Some((number, Motion::of(builder, op, number, unrolled.several, plan.copies)?));
     numbers.filter_map(motion).collect()
 }
 
 /// What the loop over several iterations computes before it begins.
-fn turns(builder: &mut Builder<'_>, op: Op, plan: &Plan) -> Turns {
+fn unrolled(builder: &mut Builder<'_>, op: Op, plan: &UnrollPlan) -> Unrolled {
     let of = ForOp::new(builder.module, op);
     let (upper, step) = (of.upper(), of.step());
     let ty = builder.module.ty(step);
     let long = plan.step * plan.copies as i64;
-    // The counter of the last turn must be a number of its type.
+    // The counter of the last iteration must be a number of its type.
     let largest = ty.as_int().map_or(i64::MAX, |bits| i64::MAX >> (64 - bits.clamp(1, 64)));
     let highest = integer(builder, ty, largest - long);
     let mut several = compare(builder, CmpIPredicate::Sle, upper, highest);
@@ -204,24 +209,25 @@ fn turns(builder: &mut Builder<'_>, op: Op, plan: &Plan) -> Turns {
     }
     let long = integer(builder, ty, long);
     let step = builder.build(&SELECT, &[several, long, step], &[]);
-    Turns { several, step }
+    Unrolled { several, step }
 }
 
-fn unroll(module: &mut Module, op: Op, plan: &Plan) {
+fn unroll(module: &mut Module, op: Op, plan: &UnrollPlan) {
     let mut builder = Builder::before(module, op);
-    let turns = if plan.whole { None } else { Some(turns(&mut builder, op, plan)) };
+    let unrolled = if plan.whole { None } else { Some(unrolled(&mut builder, op, plan)) };
     let upper = ForOp::new(builder.module, op).upper();
     let ty = builder.module.ty(upper);
-    let step = match &turns {
-        Some(turns) => turns.step,
+    let step = match &unrolled {
+        Some(unrolled) => unrolled.step,
         None => integer(&mut builder, ty, plan.step * plan.copies as i64),
     };
-    let motions = turns.as_ref().map(|turns| motions(&mut builder, op, turns, plan)).unwrap_or_default();
+    let motions =
+        unrolled.as_ref().map(|unrolled| motions(&mut builder, op, unrolled, plan)).unwrap_or_default();
     let wide = make_loop(&mut builder, op, [upper, step]);
     let block = builder.module.entry(builder.module.region(wide, 0));
     builder.place = Place::End(block);
-    let conditions = match &turns {
-        Some(turns) => conditions(&mut builder, block, upper, turns, plan),
+    let conditions = match &unrolled {
+        Some(unrolled) => conditions(&mut builder, block, upper, unrolled, plan),
         None => vec![None; plan.copies as usize],
     };
     repeat(&mut builder, op, wide, plan, &Copies { conditions, motions });
@@ -233,20 +239,20 @@ fn unroll(module: &mut Module, op: Op, plan: &Plan) {
     module.set_extra(wide, UNROLL.key(), Some(Attr::int(plan.copies as i64, Type::int(32))));
 }
 
-/// Whether the loop has each iteration of a turn; it has the first.
+/// Whether the loop has each iteration that is copied; it has the first.
 fn conditions(
     builder: &mut Builder<'_>,
     block: Block,
     upper: Value,
-    turns: &Turns,
-    plan: &Plan,
+    unrolled: &Unrolled,
+    plan: &UnrollPlan,
 ) -> Vec<Option<Value>> {
     let counter = builder.module.args(block)[0];
     let ty = builder.module.ty(counter);
     let zero = integer(builder, ty, 0);
     // The difference of two numbers of a type is one without sign.
     let left = builder.build(&SUBI, &[upper, counter], &[]);
-    let left = builder.build(&SELECT, &[turns.several, left, zero], &[]);
+    let left = builder.build(&SELECT, &[unrolled.several, left, zero], &[]);
     let later = (1..plan.copies as i64).map(|copy| {
         let distance = integer(builder, ty, plan.step * copy);
         Some(compare(builder, CmpIPredicate::Ugt, left, distance))
@@ -285,7 +291,7 @@ fn make_loop(builder: &mut Builder<'_>, op: Op, [upper, step]: [Value; 2]) -> Op
 }
 
 /// The iterations, each with the loads of all in front, and the condition that the loop has it.
-fn repeat(builder: &mut Builder<'_>, op: Op, wide: Op, plan: &Plan, copies: &Copies) {
+fn repeat(builder: &mut Builder<'_>, op: Op, wide: Op, plan: &UnrollPlan, copies: &Copies) {
     let body = builder.module.entry(builder.module.region(op, 0));
     let block = builder.module.entry(builder.module.region(wide, 0));
     let old = builder.module.args(body).to_vec();

@@ -1,15 +1,15 @@
-//! Launches: programs of a grid on the cores of the host, each warp a turn at a time.
+//! Launches: programs of a grid on the cores of the host, each warp a time slice at a time.
 
 use crate::machine::lds::Group;
-use crate::machine::turn::Turn;
+use crate::machine::slice::SliceEnd;
 use crate::machine::wave::Wave;
 use crate::machine::world::{Request, World};
 use emulation::{Fault, FaultKind, Findings, Memory, Report};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Instructions of a warp's turn.
-const TURN: u32 = 4_000;
-/// Turns after which a program that has not ended gets another beside it, since it may wait for that one.
+/// Instructions of a warp's time slice.
+const SLICE: u32 = 4_000;
+/// Time slices after which a program that has not ended gets another beside it, since it may wait for that one.
 const LONELY: u32 = 128;
 /// As many programs run beside one another at most.
 const BESIDE: usize = 64;
@@ -97,7 +97,7 @@ fn alone(world: &mut World<'_>, idle: &mut Vec<Wave>, number: u64) -> Result<(),
     world.left = world.checks.max_instructions;
     let mut resident = Resident::new(world, idle, number);
     while !resident.done {
-        resident.turns(world)?;
+        resident.run_slices(world)?;
     }
     idle.append(&mut resident.waves);
     Ok(())
@@ -116,7 +116,7 @@ fn beside(world: &mut World<'_>, idle: &mut Vec<Wave>, total: u64) -> Result<(),
             lonely = 0;
         }
         for resident in &mut residents {
-            resident.turns(world)?;
+            resident.run_slices(world)?;
         }
         for resident in residents.iter_mut().filter(|resident| resident.done) {
             idle.append(&mut resident.waves);
@@ -147,13 +147,13 @@ impl Resident {
         Resident { group: Group::new(id, warps, lds, checks.races), waves, done: false }
     }
 
-    /// Gives every warp a turn.
-    fn turns(&mut self, world: &mut World<'_>) -> Result<(), Box<Fault>> {
+    /// Gives every warp a time slice.
+    fn run_slices(&mut self, world: &mut World<'_>) -> Result<(), Box<Fault>> {
         let (mut ran, mut done) = (false, true);
         for wave in &mut self.waves {
-            let turn = wave.turn(&mut self.group, world, TURN)?;
-            ran |= turn == Turn::Ran;
-            done &= turn == Turn::Done;
+            let end = wave.run_slice(&mut self.group, world, SLICE)?;
+            ran |= end == SliceEnd::Ran;
+            done &= end == SliceEnd::Done;
         }
         self.done = done;
         if ran || done {

@@ -8,8 +8,8 @@ pub(crate) mod lanes;
 pub(crate) mod launch;
 pub(crate) mod lds;
 pub(crate) mod place;
+mod slice;
 pub(crate) mod step;
-mod turn;
 pub(crate) mod wave;
 pub(crate) mod world;
 

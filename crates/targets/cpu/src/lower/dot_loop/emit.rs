@@ -282,10 +282,10 @@ impl Emitter<'_> {
 
     /// Where the elements of an operand come in the other order than they are packed in, they go to memory of their own
     /// first, to be turned as a whole.
-    fn detour(&mut self, plan: &mut plan::Plan, source: IrValue, target: &Buffer) -> Option<Buffer> {
+    fn detour(&mut self, plan: &mut plan::RegionPlan, source: IrValue, target: &Buffer) -> Option<Buffer> {
         let shape = types::shape(self.module.ty(source));
         for step in &mut plan.steps {
-            let plan::Step::Group(group) = step else { continue };
+            let plan::RegionStep::Group(group) = step else { continue };
             let along = group.along.unwrap_or(1);
             for root in &mut group.roots {
                 let Root::KeepWide(value, buffer) = root else { continue };
@@ -303,7 +303,7 @@ impl Emitter<'_> {
         None
     }
 
-    /// Turns an operand from memory of its own into its panels.
+    /// Transposes an operand from memory of its own into its panels.
     fn turn_into(&mut self, dot: &PanelDot, index: usize, from: &Buffer, to: &Buffer) -> Result<()> {
         let spec = &dot.spec;
         let (rows, columns, row_stride, count) = match index {

@@ -14,8 +14,8 @@ mod emit;
 mod keys;
 mod slice;
 
-use super::machine::Machine;
 use super::scratch::Arena;
+use super::subtarget::Subtarget;
 use super::types;
 use crate::dot::{PanelPlan, PanelSpec};
 use ir::{Module, Op, Traits, Type as IrType, Value as IrValue};
@@ -59,7 +59,7 @@ struct Side {
 /// bytes are answered, then the panels themselves.
 pub(crate) fn prepare(
     module: &Module,
-    machine: &Machine,
+    machine: &Subtarget,
     kernel: Op,
     arena: &mut Arena,
 ) -> (FxHashMap<Op, DotLoop>, u64) {
@@ -95,7 +95,7 @@ pub(crate) fn prepare(
 }
 
 /// What a loop multiplies, if that is all it does.
-fn find(module: &Module, machine: &Machine, op: Op) -> Option<DotLoop> {
+fn find(module: &Module, machine: &Subtarget, op: Op) -> Option<DotLoop> {
     let of = ForOp::new(module, op);
     let (block, args, yields) = (of.body(), of.carried(), of.yielded());
     let mut dots = Vec::new();
@@ -151,7 +151,7 @@ fn is_harmless(module: &Module, op: Op) -> bool {
 }
 
 /// The kernel for one dot, and the type of packed elements. The stride of `C` is not known yet.
-fn spec_of(module: &Module, machine: &Machine, op: Op) -> Option<(PanelSpec, IrType)> {
+fn spec_of(module: &Module, machine: &Subtarget, op: Op) -> Option<(PanelSpec, IrType)> {
     let dot = MatmulOp::new(module, op);
     let (a, b) = (dot.a(), dot.b());
     let (&[m, k], &[_, n]) = (types::shape(module.ty(a)), types::shape(module.ty(b))) else { return None };

@@ -3,7 +3,7 @@
 //! That is safe where nothing reads the carried block after the group that makes the yielded value, and where that
 //! group reads it, if at all, at the same positions.
 
-use super::{Plan, Root, Step};
+use super::{RegionPlan, RegionStep, Root};
 use crate::lower::operands::added_to;
 use crate::lower::rows::is_view;
 use crate::lower::scratch::Buffer;
@@ -20,7 +20,7 @@ pub(crate) struct Carried {
 }
 
 /// Redirects what can be.
-pub(crate) fn coalesce(module: &Module, block: Block, plan: &mut Plan, carried: &[Carried]) {
+pub(crate) fn coalesce(module: &Module, block: Block, plan: &mut RegionPlan, carried: &[Carried]) {
     for one in carried {
         let target = source_of(module, block, one.yielded);
         let Some((group, root)) = kept_in(plan, target) else { continue };
@@ -28,7 +28,7 @@ pub(crate) fn coalesce(module: &Module, block: Block, plan: &mut Plan, carried: 
         if is_taken || !is_dead_after(module, block, plan, one.value, group) {
             continue;
         }
-        if let Step::Group(group) = &mut plan.steps[group]
+        if let RegionStep::Group(group) = &mut plan.steps[group]
             && let Root::Keep(_, buffer) = &mut group.roots[root]
             && buffer.elem == one.buffer.elem
         {
@@ -52,24 +52,24 @@ fn source_of(module: &Module, block: Block, yielded: Value) -> Value {
 }
 
 /// The group that keeps a value, and the number of that root.
-fn kept_in(plan: &Plan, value: Value) -> Option<(usize, usize)> {
+fn kept_in(plan: &RegionPlan, value: Value) -> Option<(usize, usize)> {
     plan.steps.iter().enumerate().find_map(|(number, step)| match step {
-        Step::Group(group) => {
+        RegionStep::Group(group) => {
             let root =
                 group.roots.iter().position(|root| matches!(root, Root::Keep(own, _) if *own == value));
             root.map(|root| (number, root))
         }
-        Step::Single(_) => None,
+        RegionStep::Single(_) => None,
     })
 }
 
 /// Whether no step after `last` reads a value, and `last` itself only where it stands.
-fn is_dead_after(module: &Module, block: Block, plan: &Plan, value: Value, last: usize) -> bool {
+fn is_dead_after(module: &Module, block: Block, plan: &RegionPlan, value: Value, last: usize) -> bool {
     module.uses(value).iter().all(|&(user, _)| {
         let is_read_in_place = || {
             module.block_of(user) == Some(block)
                 && !is_view(module.row(user))
-                && matches!(plan.steps[last], Step::Group(_))
+                && matches!(plan.steps[last], RegionStep::Group(_))
                 && step_of(plan, user) == Some(last)
         };
         is_done_before(module, block, plan, user, last, 0) || is_read_in_place()
@@ -77,7 +77,14 @@ fn is_dead_after(module: &Module, block: Block, plan: &Plan, value: Value, last:
 }
 
 /// Whether an operation has run before a step: a view has where whatever reads it has, at other positions.
-fn is_done_before(module: &Module, block: Block, plan: &Plan, user: Op, last: usize, depth: u32) -> bool {
+fn is_done_before(
+    module: &Module,
+    block: Block,
+    plan: &RegionPlan,
+    user: Op,
+    last: usize,
+    depth: u32,
+) -> bool {
     if depth > 8 {
         return false;
     }
@@ -100,15 +107,15 @@ fn outermost(module: &Module, block: Block, op: Op) -> Option<Op> {
     std::iter::successors(Some(op), |&op| module.parent_op(op)).find(|&op| module.block_of(op) == Some(block))
 }
 
-fn ends_before(plan: &Plan, op: Option<Op>, last: usize) -> bool {
+fn ends_before(plan: &RegionPlan, op: Option<Op>, last: usize) -> bool {
     op.and_then(|op| step_of(plan, op)).is_some_and(|step| step < last)
 }
 
 /// The step that an operation runs in.
-fn step_of(plan: &Plan, op: Op) -> Option<usize> {
+fn step_of(plan: &RegionPlan, op: Op) -> Option<usize> {
     plan.steps.iter().position(|step| match step {
-        Step::Single(own) => *own == op,
-        Step::Group(group) => {
+        RegionStep::Single(own) => *own == op,
+        RegionStep::Group(group) => {
             group.members.contains(&op)
                 || group.roots.iter().any(|root| match root {
                     Root::Store(own) | Root::Effect(own) | Root::Scan(own) | Root::Reduce(own, _) => {

@@ -1,8 +1,8 @@
 //! Operands of dots in memory: in the type that is multiplied in, and in the order that they were loaded in.
 
-use super::{Planner, Root, Step};
-use crate::lower::machine::Machine;
+use super::{Planner, RegionStep, Root};
 use crate::lower::scratch::Buffer;
+use crate::lower::subtarget::Subtarget;
 use crate::lower::{operands, types};
 use ir::{Op, Type, Value};
 use rustc_hash::FxHashMap;
@@ -15,7 +15,7 @@ impl Planner<'_, '_> {
     pub(super) fn turn_columns(&mut self) {
         let module = self.module;
         for step in &mut self.plan.steps {
-            let Step::Group(group) = step else { continue };
+            let RegionStep::Group(group) = step else { continue };
             if group.shape.len() != 2 || group.along != Some(0) || group.axis.is_some() {
                 continue;
             }
@@ -52,7 +52,7 @@ impl Planner<'_, '_> {
         }
         let mut homes: FxHashMap<Value, usize> = FxHashMap::default();
         for (number, step) in self.plan.steps.iter_mut().enumerate() {
-            let Step::Group(group) = step else { continue };
+            let RegionStep::Group(group) = step else { continue };
             for root in &mut group.roots {
                 let Root::Keep(value, _) = *root else { continue };
                 if let Some([(later, buffer)]) = wide.get(&value).map(SmallVec::as_slice)
@@ -65,7 +65,7 @@ impl Planner<'_, '_> {
             }
         }
         for (number, step) in self.plan.steps.iter_mut().enumerate() {
-            let Step::Group(group) = step else { continue };
+            let RegionStep::Group(group) = step else { continue };
             let is_elsewhere = |value: &Value| homes.get(value).is_some_and(|home| *home != number);
             group.roots.retain(|root| !matches!(root, Root::KeepWide(value, _) if is_elsewhere(value)));
         }
@@ -74,7 +74,7 @@ impl Planner<'_, '_> {
     /// All roots, each with the number of its step.
     fn roots(&self) -> impl Iterator<Item = (usize, &Root)> {
         self.plan.steps.iter().enumerate().flat_map(|(number, step)| {
-            let roots: &[Root] = if let Step::Group(group) = step { &group.roots } else { &[] };
+            let roots: &[Root] = if let RegionStep::Group(group) = step { &group.roots } else { &[] };
             roots.iter().map(move |root| (number, root))
         })
     }
@@ -118,14 +118,14 @@ impl Planner<'_, '_> {
     fn widened(&self, value: Value, wide: Type) -> bool {
         let is_it = |root: &Root| matches!(root, Root::KeepWide(own, to) if *own == value && to.elem == wide);
         self.plan.steps.iter().any(|step| match step {
-            Step::Group(group) => group.roots.iter().any(is_it),
-            Step::Single(_) => false,
+            RegionStep::Group(group) => group.roots.iter().any(is_it),
+            RegionStep::Single(_) => false,
         })
     }
 }
 
 /// Whether a block is nothing but an operand of dots that multiply it in this type, of whole registers' elements.
-fn is_only_multiplied(module: &ir::Module, machine: &Machine, value: Value, wide: Type) -> bool {
+fn is_only_multiplied(module: &ir::Module, machine: &Subtarget, value: Value, wide: Type) -> bool {
     types::memory(wide).lane_bytes() >= 4
         && module.uses(value).iter().all(|&(op, index)| {
             // Dots with scales make operands of their own.

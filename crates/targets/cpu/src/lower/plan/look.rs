@@ -35,7 +35,7 @@ struct Search {
 /// What is found out about a value.
 enum Found {
     /// The first step that can use it.
-    Step(usize),
+    RegionStep(usize),
     /// It follows from its operands.
     Open(Open),
     /// It must be run by itself and kept.
@@ -112,7 +112,7 @@ impl Planner<'_, '_> {
         let top = search.open.last_mut().expect("a search ends with its last value");
         if let Some(&operand) = top.operands.get(top.next) {
             match self.find(operand, top.same, &mut search.visit) {
-                Found::Step(step) => {
+                Found::RegionStep(step) => {
                     (top.next, top.step) = (top.next + 1, top.step.max(step));
                 }
                 Found::Open(open) => search.open.push(open),
@@ -136,11 +136,11 @@ impl Planner<'_, '_> {
     /// What is found out about a value before its operands are looked at.
     fn find(&mut self, value: Value, same: bool, visit: &mut Visit) -> Found {
         if let Some(step) = self.known(value, same, visit) {
-            return Found::Step(step);
+            return Found::RegionStep(step);
         }
         let module = self.module;
         let own = module.def_op(value).filter(|&op| module.block_of(op) == Some(self.block));
-        let Some(op) = own.filter(|_| self.is_block(value)) else { return Found::Step(0) };
+        let Some(op) = own.filter(|_| self.is_block(value)) else { return Found::RegionStep(0) };
         let row = module.row(op);
         let is_moved = is_view(row) || row.is(&shape::SPLAT) || row.is(&constant::CONSTANT);
         if is_moved || self.given.virtuals.cost(module, value).is_some() {
@@ -150,11 +150,11 @@ impl Planner<'_, '_> {
             (Some(&home), true) => {
                 visit.homed.push((value, home));
                 visit.known.insert((value, same), home);
-                Found::Step(home)
+                Found::RegionStep(home)
             }
             (Some(&home), false) => {
                 self.keep(value, home, visit.why.moved());
-                Found::Step(home + 1)
+                Found::RegionStep(home + 1)
             }
             (None, true) => {
                 visit.fresh.push(value);

@@ -28,10 +28,10 @@ pub(crate) use why::Why;
 use super::accesses::{self as access, Access, Accesses, NOTHING_TO_RUN};
 use super::combine;
 use super::dot_loop::DotLoop;
-use super::machine::Machine;
 use super::scoped::Scoped;
 use super::scratch::{Arena, Buffer};
 use super::strides;
+use super::subtarget::Subtarget;
 use super::types;
 use ir::{Block, Def, Op, Traits, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -73,7 +73,7 @@ pub(crate) struct Group {
 
 /// A step of a region.
 #[derive(Clone, Debug)]
-pub(crate) enum Step {
+pub(crate) enum RegionStep {
     /// A loop nest.
     Group(Group),
     /// An operation by itself.
@@ -82,9 +82,9 @@ pub(crate) enum Step {
 
 /// The plan of a region.
 #[derive(Debug, Default)]
-pub(crate) struct Plan {
+pub(crate) struct RegionPlan {
     /// The steps.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<RegionStep>,
     /// Scalar operations in order, each with the number of the step in front of which it runs.
     pub(crate) scalars: Vec<(Op, usize)>,
     /// Why values are kept.
@@ -116,7 +116,7 @@ pub(crate) struct Planning<'p, 'a> {
     /// Blocks that are there in the type that they are multiplied in.
     pub(crate) wide: &'p Scoped<Buffer, (Value, Type)>,
     /// The processor.
-    pub(crate) machine: &'a Machine,
+    pub(crate) machine: &'a Subtarget,
 }
 
 impl Visit {
@@ -130,7 +130,7 @@ struct Planner<'p, 'a> {
     given: Planning<'p, 'a>,
     module: &'a ir::Module,
     block: Block,
-    plan: Plan,
+    plan: RegionPlan,
     accesses: Vec<Accesses>,
     /// What the store or effect that is being planned accesses.
     current: Vec<Access>,
@@ -145,7 +145,7 @@ struct Planner<'p, 'a> {
 }
 
 /// Plans a region's block, its terminator included.
-pub(crate) fn plan(given: Planning<'_, '_>, block: Block) -> Plan {
+pub(crate) fn plan(given: Planning<'_, '_>, block: Block) -> RegionPlan {
     let mut planner = Planner::new(given, block);
     for op in planner.module.ops(block) {
         planner.visit_op(op);
@@ -161,7 +161,7 @@ pub(crate) fn slice(
     block: Block,
     ops: &FxHashSet<Op>,
     written: Option<(Value, Buffer)>,
-) -> Plan {
+) -> RegionPlan {
     let mut planner = Planner::new(given, block);
     for op in planner.module.ops(block).filter(|op| ops.contains(op)) {
         planner.visit_op(op);
@@ -180,7 +180,7 @@ impl<'p, 'a> Planner<'p, 'a> {
             module: given.module,
             given,
             block,
-            plan: Plan::default(),
+            plan: RegionPlan::default(),
             accesses: Vec::new(),
             current: Vec::new(),
             ready: FxHashMap::default(),
@@ -277,7 +277,7 @@ impl Planner<'_, '_> {
     }
 
     fn push_root(&mut self, group: usize, root: Root) {
-        if let Step::Group(group) = &mut self.plan.steps[group] {
+        if let RegionStep::Group(group) = &mut self.plan.steps[group] {
             group.roots.push(root);
         }
     }
@@ -335,7 +335,7 @@ impl Planner<'_, '_> {
 
     /// Lets a lazy operation run in a group.
     fn add_member(&mut self, group: usize, op: Op) {
-        if let Step::Group(group) = &mut self.plan.steps[group]
+        if let RegionStep::Group(group) = &mut self.plan.steps[group]
             && !group.members.contains(&op)
         {
             group.members.push(op);
@@ -355,7 +355,7 @@ impl Planner<'_, '_> {
         let fits =
             |own: Option<usize>, wanted: Option<usize>| own.is_none() || wanted.is_none() || own == wanted;
         for number in from..self.plan.steps.len() {
-            if let Step::Group(group) = &mut self.plan.steps[number]
+            if let RegionStep::Group(group) = &mut self.plan.steps[number]
                 && group.shape == shape
                 && fits(group.axis, axis)
                 && fits(group.along, along)
@@ -366,10 +366,10 @@ impl Planner<'_, '_> {
             }
         }
         let group = Group { shape: shape.to_vec(), axis, along, ..Group::default() };
-        self.push_step(Step::Group(group))
+        self.push_step(RegionStep::Group(group))
     }
 
-    fn push_step(&mut self, step: Step) -> usize {
+    fn push_step(&mut self, step: RegionStep) -> usize {
         self.plan.steps.push(step);
         self.accesses.push(Accesses::default());
         self.plan.steps.len() - 1
@@ -395,7 +395,7 @@ impl Planner<'_, '_> {
     fn floor(&self, accesses: &[Access]) -> usize {
         let mut floor = 0;
         for (number, earlier) in self.accesses.iter().enumerate() {
-            let is_group = matches!(self.plan.steps[number], Step::Group(_));
+            let is_group = matches!(self.plan.steps[number], RegionStep::Group(_));
             for access in accesses {
                 if let Some(same) = earlier.conflict(self.module, access) {
                     floor = floor.max(if same && is_group { number } else { number + 1 });
@@ -477,7 +477,7 @@ impl Planner<'_, '_> {
         values.retain(|value| !module.def_op(*value).is_some_and(|load| loaded.contains(&load)));
         self.available(&values, Why::Whole(module.row(op).name));
         self.widen_operands(op);
-        let step = self.push_step(Step::Single(op));
+        let step = self.push_step(RegionStep::Single(op));
         for load in loaded {
             self.pending.retain(|&other| other != load);
             let access = access::of(module, load);

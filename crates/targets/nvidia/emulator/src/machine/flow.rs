@@ -5,7 +5,7 @@
 pub(crate) enum Flow {
     /// To the next instruction.
     Next,
-    /// To the next instruction, after other warps have had a turn.
+    /// To the next instruction, after other warps have had a time slice.
     Yield,
     /// To a label, for all lanes.
     Jump(u32),

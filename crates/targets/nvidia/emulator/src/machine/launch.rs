@@ -1,4 +1,4 @@
-//! Launches: programs of a grid, cluster after cluster, each warp a turn at a time.
+//! Launches: programs of a grid, cluster after cluster, each warp a time slice at a time.
 
 use crate::machine::asynchronous;
 use crate::machine::block::{Block, Team};
@@ -6,14 +6,14 @@ use crate::machine::code::{Fill, Special};
 use crate::machine::flow::Wait;
 use crate::machine::registers::Registers;
 use crate::machine::schedule::Schedule;
-use crate::machine::turn::Turn;
+use crate::machine::slice::SliceEnd;
 use crate::machine::warp::{FULL, Group, Queue, State, Warp};
 use crate::machine::world::{Request, World};
 use emulation::{Barrier, Clocks, Fault, FaultKind, Memory, Report, Shadow};
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
-/// Turns after which a cluster that has not ended gets another beside it, since it may wait for that one.
+/// Time slices after which a cluster that has not ended gets another beside it, since it may wait for that one.
 const LONELY: u32 = 256;
 /// Multiprocessors that programs see.
 const MULTIPROCESSORS: u32 = 132;
@@ -98,7 +98,7 @@ impl Resident {
         Resident { team, warps, done: false }
     }
 
-    /// Gives every warp a turn, but for those that the schedule leaves out.
+    /// Gives every warp a time slice, but for those that the schedule leaves out.
     fn round(&mut self, world: &mut World<'_>, schedule: &mut Schedule) -> Result<(), Box<Fault>> {
         let mut ran = false;
         let mut done = true;
@@ -108,17 +108,17 @@ impl Resident {
             ran = true;
         }
         for index in schedule.order(self.warps.len()) {
-            let Some(budget) = schedule.turn() else {
+            let Some(budget) = schedule.slice() else {
                 (ran, done) = (true, false);
                 continue;
             };
-            match self.warps[index].turn(&mut self.team, world, budget)? {
-                Turn::Ran => {
+            match self.warps[index].run_slice(&mut self.team, world, budget)? {
+                SliceEnd::Ran => {
                     ran = true;
                     done = false;
                 }
-                Turn::Blocked => done = false,
-                Turn::Done => {}
+                SliceEnd::Blocked => done = false,
+                SliceEnd::Done => {}
             }
         }
         self.done = done;

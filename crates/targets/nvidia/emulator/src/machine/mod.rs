@@ -18,9 +18,9 @@ pub(crate) mod print;
 pub(crate) mod proxies;
 pub(crate) mod registers;
 pub(crate) mod schedule;
+mod slice;
 pub(crate) mod step;
 pub(crate) mod traffic;
-mod turn;
 pub(crate) mod warp;
 pub(crate) mod world;
 

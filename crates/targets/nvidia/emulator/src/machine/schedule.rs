@@ -1,10 +1,10 @@
-//! The order in which warps take turns, and when copies land: one after the other, or by a seed.
+//! The order in which warps get time slices, and when copies land: one after the other, or by a seed.
 //!
 //! What a program computes must not depend on it. A seed shuffles the warps in every round, leaves some out, makes
-//! turns short or long, and lands copies before anybody asks for them.
+//! time slices short or long, and lands copies before anybody asks for them.
 
-/// Instructions of a warp's turn.
-const TURN: u32 = 2_000;
+/// Instructions of a warp's time slice.
+const SLICE: u32 = 2_000;
 /// The same where a seed decides, at most.
 const SHORT_TURN: u64 = 200;
 
@@ -45,14 +45,14 @@ impl Schedule {
         order
     }
 
-    /// The instructions of a turn; `None` where the warp is left out.
-    pub(crate) fn turn(&mut self) -> Option<u32> {
+    /// The instructions of a time slice; `None` where the warp is left out.
+    pub(crate) fn slice(&mut self) -> Option<u32> {
         if !self.is_random() {
-            return Some(TURN);
+            return Some(SLICE);
         }
         match self.below(4) {
             0 => None,
-            1 => Some(TURN),
+            1 => Some(SLICE),
             _ => Some(1 + self.below(SHORT_TURN) as u32),
         }
     }

@@ -67,7 +67,7 @@ pub(crate) fn trap(site: &mut Site<'_>) -> Decoded {
     Ok(run(|step| Err(step.fault(FaultKind::Trap, step.mask.trailing_zeros(), "the kernel stopped itself"))))
 }
 
-/// `nanosleep`: others get their turn.
+/// `nanosleep`: others get a time slice.
 pub(crate) fn nanosleep(site: &mut Site<'_>) -> Decoded {
     site.ty()?;
     site.source(0, Type::U32)?;

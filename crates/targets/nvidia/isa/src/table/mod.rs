@@ -1,7 +1,7 @@
 //! The rows of all families, and the way from a mnemonic to its row.
 
 #[macro_use]
-mod words;
+mod modifiers;
 
 mod arithmetic;
 mod asynchronous;

@@ -137,8 +137,8 @@ impl Selector<'_> {
             match &self.func.value(value).def {
                 ValueDef::Constant(constant) => return constant_part(constant, part),
                 ValueDef::Inst(inst) => match self.step(value, self.func.inst(*inst), part) {
-                    Some(Step::To(next, next_part)) => (value, part) = (next, next_part),
-                    Some(Step::Anything) => return Source::Anything,
+                    Some(Next::To(next, next_part)) => (value, part) = (next, next_part),
+                    Some(Next::Anything) => return Source::Anything,
                     None => break,
                 },
                 ValueDef::Param(_) | ValueDef::BlockParam(..) => break,
@@ -167,27 +167,27 @@ impl Selector<'_> {
     }
 
     /// One step towards where bits come from; `None` where the instruction makes them.
-    fn step(&self, value: Value, data: &InstData, part: Part) -> Option<Step> {
+    fn step(&self, value: Value, data: &InstData, part: Part) -> Option<Next> {
         let ty = self.ty(value);
         let part = match (part, shape(ty)) {
             (Part::Word(index), Some(shape)) if shape.per_word == 1 && ty.is_vector() => Part::Lane(index),
             (part, _) => part,
         };
         match data.op {
-            Op::FREEZE => Some(Step::To(data.operands[0], part)),
+            Op::FREEZE => Some(Next::To(data.operands[0], part)),
             Op::BITCAST => self.through_bitcast(ty, data.operands[0], part),
             Op::PTRTOINT | Op::INTTOPTR => {
                 let same = ty.lane_bits() == self.ty(data.operands[0]).lane_bits();
-                same.then(|| Step::To(data.operands[0], part))
+                same.then(|| Next::To(data.operands[0], part))
             }
             Op::TRUNC if !ty.is_vector() => {
                 let from = self.ty(data.operands[0]);
                 let same = (from.lane_bits(), ty.lane_bits()) == (16, 8);
-                same.then(|| Step::To(data.operands[0], part))
+                same.then(|| Next::To(data.operands[0], part))
             }
             Op::EXTRACT => {
                 let lane = super::as_int(self.func, data.operands[1])?;
-                Some(Step::To(data.operands[0], Part::Lane(u32::try_from(lane).ok()?)))
+                Some(Next::To(data.operands[0], Part::Lane(u32::try_from(lane).ok()?)))
             }
             Op::EXTRACT_VALUE => self.through_structure(ty, data, part),
             Op::INSERT => self.through_insert(data, part, ty),
@@ -196,60 +196,60 @@ impl Selector<'_> {
         }
     }
 
-    fn through_bitcast(&self, ty: Type, from: Value, part: Part) -> Option<Step> {
+    fn through_bitcast(&self, ty: Type, from: Value, part: Part) -> Option<Next> {
         let source = self.ty(from);
         let (to, of) = (shape(ty)?, shape(source)?);
         match part {
             Part::Lane(lane) if source.is_vector() && source.lane_bits() == ty.lane_bits() => {
-                Some(Step::To(from, Part::Lane(lane)))
+                Some(Next::To(from, Part::Lane(lane)))
             }
             Part::Lane(_) if to.per_word > 1 || to.class != of.class || to.words != of.words => None,
             Part::Lane(index) | Part::Word(index) if to.class == of.class && to.words == of.words => {
-                Some(Step::To(from, if source.is_vector() { Part::Word(index) } else { Part::Scalar }))
+                Some(Next::To(from, if source.is_vector() { Part::Word(index) } else { Part::Scalar }))
             }
             Part::Scalar if to.class == of.class && of.words == 1 => {
-                Some(Step::To(from, if source.is_vector() { Part::Word(0) } else { Part::Scalar }))
+                Some(Next::To(from, if source.is_vector() { Part::Word(0) } else { Part::Scalar }))
             }
             _ => None,
         }
     }
 
-    fn through_structure(&self, ty: Type, data: &InstData, part: Part) -> Option<Step> {
+    fn through_structure(&self, ty: Type, data: &InstData, part: Part) -> Option<Next> {
         let Payload::Index(index) = data.payload else { return None };
         let offset = part_offset(self.ty(data.operands[0]), index)?;
         let per_word = shape(ty)?.per_word;
         match part {
-            Part::Scalar => Some(Step::To(data.operands[0], Part::Word(offset))),
-            Part::Word(index) => Some(Step::To(data.operands[0], Part::Word(offset + index))),
-            Part::Lane(lane) if per_word == 1 => Some(Step::To(data.operands[0], Part::Word(offset + lane))),
+            Part::Scalar => Some(Next::To(data.operands[0], Part::Word(offset))),
+            Part::Word(index) => Some(Next::To(data.operands[0], Part::Word(offset + index))),
+            Part::Lane(lane) if per_word == 1 => Some(Next::To(data.operands[0], Part::Word(offset + lane))),
             Part::Lane(_) => None,
         }
     }
 
-    fn through_insert(&self, data: &InstData, part: Part, ty: Type) -> Option<Step> {
+    fn through_insert(&self, data: &InstData, part: Part, ty: Type) -> Option<Next> {
         match part {
             Part::Lane(lane) => {
                 let index = super::as_int(self.func, data.operands[2])?;
                 if index == i64::from(lane) {
-                    return Some(Step::To(data.operands[1], Part::Scalar));
+                    return Some(Next::To(data.operands[1], Part::Scalar));
                 }
-                Some(Step::To(data.operands[0], Part::Lane(lane)))
+                Some(Next::To(data.operands[0], Part::Lane(lane)))
             }
             Part::Word(word) => self.whole_word(data, ty, word),
             Part::Scalar => None,
         }
     }
 
-    fn through_shuffle(&self, data: &InstData, part: Part, ty: Type) -> Option<Step> {
+    fn through_shuffle(&self, data: &InstData, part: Part, ty: Type) -> Option<Next> {
         match part {
             Part::Lane(lane) => {
                 let Payload::Mask(mask) = &data.payload else { return None };
                 let from = *mask.get(lane as usize)?;
                 let lanes = self.ty(data.operands[0]).lanes() as i32;
                 Some(match from {
-                    ..0 => Step::Anything,
-                    from if from < lanes => Step::To(data.operands[0], Part::Lane(from as u32)),
-                    from => Step::To(data.operands[1], Part::Lane((from - lanes) as u32)),
+                    ..0 => Next::Anything,
+                    from if from < lanes => Next::To(data.operands[0], Part::Lane(from as u32)),
+                    from => Next::To(data.operands[1], Part::Lane((from - lanes) as u32)),
                 })
             }
             Part::Word(word) => self.whole_word(data, ty, word),
@@ -258,7 +258,7 @@ impl Selector<'_> {
     }
 
     /// A packed register whose lanes are the lanes of one register of another value.
-    fn whole_word(&self, data: &InstData, ty: Type, word: u32) -> Option<Step> {
+    fn whole_word(&self, data: &InstData, ty: Type, word: u32) -> Option<Next> {
         let Shape { per_word, class, .. } = shape(ty)?;
         let mut found: Option<(Value, u32)> = None;
         for lane in 0..per_word {
@@ -272,7 +272,7 @@ impl Selector<'_> {
         let (value, start) = found?;
         let of = shape(self.ty(value))?;
         let aligned = of.per_word == per_word && of.class == class && start % per_word == 0;
-        aligned.then(|| Step::To(value, Part::Word(start / per_word)))
+        aligned.then(|| Next::To(value, Part::Word(start / per_word)))
     }
 
     /// Follows one lane of an insertion or a shuffle to the vector it was in first.
@@ -282,14 +282,14 @@ impl Selector<'_> {
             Op::SHUFFLE => self.through_shuffle(data, part, ty),
             Op::EXTRACT => {
                 let lane = super::as_int(self.func, data.operands[1])?;
-                Some(Step::To(data.operands[0], Part::Lane(u32::try_from(lane).ok()?)))
+                Some(Next::To(data.operands[0], Part::Lane(u32::try_from(lane).ok()?)))
             }
             _ => None,
         };
         let mut data = data;
         let mut part = Part::Lane(lane);
         let mut last: Option<(Value, u32)> = None;
-        while let Some(Step::To(value, next)) = step(data, part, data.ty) {
+        while let Some(Next::To(value, next)) = step(data, part, data.ty) {
             part = next;
             if let Part::Lane(lane) = part {
                 last = Some((value, lane));
@@ -305,7 +305,7 @@ impl Selector<'_> {
 }
 
 /// Where to look further.
-enum Step {
+enum Next {
     To(Value, Part),
     Anything,
 }

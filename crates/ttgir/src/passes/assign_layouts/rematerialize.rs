@@ -1,7 +1,7 @@
 //! Which values are cheap enough to be computed anew in every layout in which they are wanted.
 //!
-//! A value is free when all that leads to it is: constants, ranges, splats of scalars, and pure operations on free
-//! values, as long as the work is small. A value that a counted loop carries is free when both its start and what the
+//! A value is cheap when all that leads to it is: constants, ranges, splats of scalars, and pure operations on cheap
+//! values, as long as the work is small. A value that a counted loop carries is cheap when both its start and what the
 //! loop yields are.
 
 use ir::{Block, CostClass, Module, Op, Traits, Value};
@@ -12,20 +12,20 @@ use ttir::types::{is_tensor, numel};
 /// Operations for each element that are still less than a conversion.
 const LIMIT: f64 = 48.0;
 
-/// The free values of a function, each with the operations that one element takes.
+/// The cheap values of a function, each with the operations that one element takes.
 #[derive(Default)]
-pub(crate) struct Freedom {
+pub(crate) struct Rematerializable {
     work: FxHashMap<Value, f64>,
 }
 
-impl Freedom {
-    /// All free values.
+impl Rematerializable {
+    /// All cheap values.
     pub(crate) fn values(&self) -> FxHashSet<Value> {
         self.work.keys().copied().collect()
     }
 
-    /// Whether a value is free.
-    pub(crate) fn is_free(&self, value: Value) -> bool {
+    /// Whether a value is cheap.
+    pub(crate) fn contains(&self, value: Value) -> bool {
         self.work.contains_key(&value)
     }
 
@@ -62,7 +62,7 @@ impl Freedom {
         }
     }
 
-    /// Work for one element of a result, if all operands are free and it is little.
+    /// Work for one element of a result, if all operands are cheap and it is little.
     fn total(&self, module: &Module, op: Op, result: Value) -> Option<f64> {
         let elements = numel(module.ty(result)) as f64;
         let mut total = module.row(op).cost.instructions();
@@ -74,31 +74,31 @@ impl Freedom {
         (total <= LIMIT).then_some(total)
     }
 
-    /// Takes carried values as free until the loop shows otherwise.
+    /// Takes carried values as cheap until the loop shows otherwise.
     fn visit_for(&mut self, op: ForOp<'_>) {
         let (module, args, inits) = (op.module, op.carried(), op.inits());
-        let mut free: Vec<bool> =
-            inits.iter().map(|init| is_tensor(module.ty(*init)) && self.is_free(*init)).collect();
+        let mut cheap: Vec<bool> =
+            inits.iter().map(|init| is_tensor(module.ty(*init)) && self.contains(*init)).collect();
         loop {
-            for ((&arg, init), free) in args.iter().zip(inits).zip(&free) {
-                match self.work.get(init).filter(|_| *free).copied() {
+            for ((&arg, init), cheap) in args.iter().zip(inits).zip(&cheap) {
+                match self.work.get(init).filter(|_| *cheap).copied() {
                     Some(work) => _ = self.work.insert(arg, work),
                     None => _ = self.work.remove(&arg),
                 }
             }
             self.visit(module, op.body());
             let mut changed = false;
-            for (free, value) in free.iter_mut().zip(op.yielded()) {
-                if *free && !self.is_free(*value) {
-                    (*free, changed) = (false, true);
+            for (cheap, value) in cheap.iter_mut().zip(op.yielded()) {
+                if *cheap && !self.contains(*value) {
+                    (*cheap, changed) = (false, true);
                 }
             }
             if !changed {
                 break;
             }
         }
-        for ((&result, &arg), free) in op.results().iter().zip(args).zip(free) {
-            if let Some(work) = self.work.get(&arg).copied().filter(|_| free) {
+        for ((&result, &arg), cheap) in op.results().iter().zip(args).zip(cheap) {
+            if let Some(work) = self.work.get(&arg).copied().filter(|_| cheap) {
                 self.work.insert(result, work);
             }
         }

@@ -12,10 +12,10 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The result of a step. Errors are rare and large, so they are boxed.
-pub(crate) type Step<T> = Result<T, Box<RunError>>;
+pub(crate) type Outcome<T> = Result<T, Box<RunError>>;
 
 /// Runs one operation: reads its operands, sets its results.
-pub(crate) type Handler = fn(&mut Machine<'_>, Op) -> Step<()>;
+pub(crate) type Handler = fn(&mut Interpreter<'_>, Op) -> Outcome<()>;
 
 /// A row and the function that runs it.
 pub(super) type Entry = (&'static OpRow, Handler);
@@ -24,7 +24,7 @@ pub(super) type Entry = (&'static OpRow, Handler);
 pub(crate) type FindHandler = fn(&'static OpRow) -> Option<Handler>;
 
 /// A program in the middle of its run.
-pub(crate) struct Machine<'a> {
+pub(crate) struct Interpreter<'a> {
     /// The code.
     pub(crate) module: &'a Module,
     /// What it may touch.
@@ -42,21 +42,21 @@ pub(crate) struct Machine<'a> {
     frame: Vec<Option<Data>>,
 }
 
-impl<'a> Machine<'a> {
+impl<'a> Interpreter<'a> {
     pub(crate) fn new(
         module: &'a Module,
         grid: [u32; 3],
         memory: &'a mut Memory,
         hooks: &'a mut dyn Hooks,
         handler: FindHandler,
-    ) -> Machine<'a> {
+    ) -> Interpreter<'a> {
         let frame = vec![None; module.num_values()];
         let watched = hooks.watches();
-        Machine { module, memory, hooks, grid, program: [0; 3], depth: 0, handler, watched, frame }
+        Interpreter { module, memory, hooks, grid, program: [0; 3], depth: 0, handler, watched, frame }
     }
 
     /// Runs a block with these arguments; gives the operands of its terminator.
-    pub(crate) fn run_block(&mut self, block: Block, args: &[Data]) -> Step<Vec<Data>> {
+    pub(crate) fn run_block(&mut self, block: Block, args: &[Data]) -> Outcome<Vec<Data>> {
         let module = self.module;
         for (&value, data) in module.args(block).iter().zip(args) {
             self.set(value, data.clone());
@@ -91,7 +91,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn run_op(&mut self, op: Op) -> Step<()> {
+    fn run_op(&mut self, op: Op) -> Outcome<()> {
         let row = self.module.row(op);
         if let Some(handler) = (self.handler)(row) {
             return handler(self, op);
@@ -104,7 +104,7 @@ impl<'a> Machine<'a> {
         Err(self.error(op, RunErrorKind::Unsupported, format!("the interpreter cannot run {}", row.name)))
     }
 
-    /// Starts an empty frame for a call; the old one is given back to [`Machine::leave`].
+    /// Starts an empty frame for a call; the old one is given back to [`Interpreter::leave`].
     pub(crate) fn enter(&mut self) -> Vec<Option<Data>> {
         self.depth += 1;
         let fresh = vec![None; self.module.num_values()];
@@ -156,7 +156,7 @@ impl<'a> Machine<'a> {
     }
 
     /// A scalar that decides something.
-    pub(crate) fn decided(&self, op: Op, data: &Data, what: &str) -> Step<u64> {
+    pub(crate) fn decided(&self, op: Op, data: &Data, what: &str) -> Outcome<u64> {
         match data.undefined() {
             Some(undefined) if data.is_undefined(0) => Err(self.undefined(op, undefined, what, None)),
             _ => Ok(data.scalar()),
@@ -203,7 +203,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Stops if the caller wants that.
-    pub(crate) fn poll(&mut self, op: Op) -> Step<()> {
+    pub(crate) fn poll(&mut self, op: Op) -> Outcome<()> {
         if self.hooks.interrupted() {
             return Err(self.error(op, RunErrorKind::Interrupted, "interrupted".into()));
         }

@@ -4,7 +4,7 @@ use crate::host;
 
 /// Facts about the processor that code is generated for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Machine {
+pub(crate) struct Subtarget {
     /// Bytes of a vector register.
     pub(crate) vector_bytes: u32,
     /// Number of vector registers.
@@ -23,11 +23,11 @@ pub(crate) struct Machine {
     pub(crate) l1_bytes: u64,
 }
 
-impl Machine {
+impl Subtarget {
     /// The facts about a machine.
-    pub(crate) fn new(machine: &host::Machine) -> Machine {
+    pub(crate) fn new(machine: &host::Processor) -> Subtarget {
         let is_x86 = machine.arch == "x86_64";
-        Machine {
+        Subtarget {
             vector_bytes: machine.vector_bytes,
             vector_registers: machine.vector_registers,
             has_fma: !is_x86 || machine.has("fma"),
@@ -45,8 +45,8 @@ impl Machine {
     }
 
     /// For dots.
-    pub(crate) fn dot(&self) -> crate::dot::Machine {
-        crate::dot::Machine {
+    pub(crate) fn dot(&self) -> crate::dot::VectorUnit {
+        crate::dot::VectorUnit {
             vector_bytes: self.vector_bytes,
             vector_registers: self.vector_registers,
             has_fma: self.has_fma,

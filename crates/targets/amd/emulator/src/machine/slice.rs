@@ -1,4 +1,4 @@
-//! Turns of a warp: its instructions one after the other, and the ways of its lanes through the blocks.
+//! Time slices of a warp: its instructions one after the other, and the ways of its lanes through the blocks.
 
 use crate::machine::code::{Block, Code, Edge, End, FULL, Flow, Instr, NOWHERE, Slot, blend, lanes_of};
 use crate::machine::lds::Group;
@@ -7,9 +7,9 @@ use crate::machine::wave::{Entry, Wave};
 use crate::machine::world::World;
 use emulation::{Fault, FaultKind, FindingKind};
 
-/// How a warp's turn ended.
+/// How a warp's time slice ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum SliceEnd {
     Ran,
     Blocked,
     Done,
@@ -17,15 +17,15 @@ pub(crate) enum Turn {
 
 impl Wave {
     /// Runs until it waits or ends, or the budget is used up.
-    pub(crate) fn turn(
+    pub(crate) fn run_slice(
         &mut self,
         group: &mut Group,
         world: &mut World<'_>,
         budget: u32,
-    ) -> Result<Turn, Box<Fault>> {
+    ) -> Result<SliceEnd, Box<Fault>> {
         if let Some((phase, _)) = self.waiting {
             if group.barrier.phase == phase {
-                return Ok(Turn::Blocked);
+                return Ok(SliceEnd::Blocked);
             }
             self.waiting = None;
             self.meet(group);
@@ -49,9 +49,9 @@ impl Wave {
                 entry.pc = pc;
             }
             match flow {
-                Flow::Barrier => return Ok(Turn::Ran),
+                Flow::Barrier => return Ok(SliceEnd::Ran),
                 Flow::Exit => self.exit(top.mask, group, world),
-                Flow::Next if left == 0 => return Ok(Turn::Ran),
+                Flow::Next if left == 0 => return Ok(SliceEnd::Ran),
                 Flow::Next => {
                     left -= 1;
                     world.count(block.site, top.mask, self.who(group))?;
@@ -59,7 +59,7 @@ impl Wave {
                 }
             }
         }
-        Ok(Turn::Done)
+        Ok(SliceEnd::Done)
     }
 
     fn execute(

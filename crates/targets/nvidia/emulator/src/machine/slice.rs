@@ -1,4 +1,5 @@
-//! A warp's turn: which group of lanes runs next, what an instruction leads to, and what is checked of its registers.
+//! A warp's time slice: which group of lanes runs next, what an instruction leads to, and what is checked of its
+//! registers.
 
 use crate::machine::asynchronous;
 use crate::machine::block::Team;
@@ -9,14 +10,14 @@ use crate::machine::warp::{Busy, FULL, Group, State, Warp};
 use crate::machine::world::World;
 use emulation::{Fault, FindingKind};
 
-/// Instructions one group runs while another stands by, before that has a turn.
+/// Instructions one group runs while another stands by, before that has a time slice.
 const PATIENCE: u32 = 10_000;
-/// Instructions of each group's turn then.
-const TURN: u32 = 64;
+/// Instructions of each group's time slice then.
+const SLICE: u32 = 64;
 
-/// How a warp's turn ended.
+/// How a warp's time slice ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum SliceEnd {
     Ran,
     Blocked,
     Done,
@@ -35,11 +36,11 @@ impl Warp {
         if self.patience <= PATIENCE {
             return Some(first);
         }
-        // Lanes that spin may wait for others of their warp: all get turns for a while.
-        let turn = ((self.patience - PATIENCE) / TURN) as usize;
+        // Lanes that spin may wait for others of their warp: all get time slices for a while.
+        let slice = ((self.patience - PATIENCE) / SLICE) as usize;
         let count = candidates().count();
-        let picked = candidates().nth(turn % count).map(|(index, _)| index);
-        if turn >= 2 * count {
+        let picked = candidates().nth(slice % count).map(|(index, _)| index);
+        if slice >= 2 * count {
             self.patience = 0;
         }
         picked
@@ -91,21 +92,21 @@ impl Warp {
     }
 
     /// Runs until everything waits, the budget is used up, or the warp yields.
-    pub(crate) fn turn(
+    pub(crate) fn run_slice(
         &mut self,
         team: &mut Team,
         world: &mut World<'_>,
         mut budget: u32,
-    ) -> Result<Turn, Box<Fault>> {
+    ) -> Result<SliceEnd, Box<Fault>> {
         self.wake(team, world)?;
         let mut ran = false;
         while budget > 0 {
             let Some(index) = self.pick() else {
-                // A warp that ended in this turn may have let others go on.
+                // A warp that ended in this time slice may have let others go on.
                 return Ok(match (ran, self.live) {
-                    (true, _) => Turn::Ran,
-                    (false, 0) => Turn::Done,
-                    (false, _) => Turn::Blocked,
+                    (true, _) => SliceEnd::Ran,
+                    (false, 0) => SliceEnd::Done,
+                    (false, _) => SliceEnd::Blocked,
                 });
             };
             ran = true;
@@ -114,7 +115,7 @@ impl Warp {
                 break;
             }
         }
-        Ok(Turn::Ran)
+        Ok(SliceEnd::Ran)
     }
 
     /// Executes one instruction of a group; true if the warp yields.

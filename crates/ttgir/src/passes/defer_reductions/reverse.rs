@@ -21,8 +21,8 @@ use ttir::ops::arith_int::{ADDI, DIVUI, MULI, SUBI};
 use ttir::ops::constant::CONSTANT;
 use ttir::ops::control::ForOp;
 
-/// Turns some of the loops that may run in any order.
-pub(super) fn turn(module: &mut Module, any_order: &[Op]) {
+/// Reverses some of the loops that may run in any order.
+pub(super) fn reverse(module: &mut Module, any_order: &[Op]) {
     let mut turned: FxHashSet<Op> = FxHashSet::default();
     let mut loops = any_order.to_vec();
     loops.sort_by_cached_key(|&op| std::cmp::Reverse(position(module, op)));
@@ -30,7 +30,7 @@ pub(super) fn turn(module: &mut Module, any_order: &[Op]) {
         let next = loops_behind(module, op).next();
         if let Some(next) = next
             && !turned.contains(&next)
-            && may_turn(module, op)
+            && may_be_reversed(module, op)
             && ForOp::new(module, op).same_bounds(ForOp::new(module, next))
             && !origins(module, op).is_disjoint(&origins(module, next))
         {
@@ -46,7 +46,7 @@ fn position(module: &Module, op: Op) -> usize {
 }
 
 /// Whether nothing but the carried values tells in which order the iterations run.
-fn may_turn(module: &Module, op: Op) -> bool {
+fn may_be_reversed(module: &Module, op: Op) -> bool {
     let step = ForOp::new(module, op).step();
     let counts = module.ty(step).as_int().is_some();
     let step = module.constant(step).and_then(Attr::as_int);
@@ -61,7 +61,7 @@ fn mirror(module: &mut Module, op: Op) {
     let ty = module.ty(step);
     let mut builder = Builder::before(module, op);
     let one = one(&mut builder, ty);
-    // The difference of two numbers of a type is one without sign. Without a turn of the loop nothing of this is used.
+    // The difference of two numbers of a type is one without sign. Without an iteration nothing of this is used.
     let distance = builder.build(&SUBI, &[upper, lower], &[]);
     let distance = builder.build(&SUBI, &[distance, one], &[]);
     let steps = builder.build(&DIVUI, &[distance, step], &[]);

@@ -1,8 +1,8 @@
 //! How the driver is spoken of, and what its statuses lead on to.
 
-use gpu::driver::{Advice, Words, late, row};
+use gpu::driver::{Advice, Terms, late, row};
 
-pub(super) const WORDS: Words = Words {
+pub(super) const TERMS: Terms = Terms {
     name: "NVIDIA driver",
     needed: "version 525 (CUDA 12.0) or newer is needed",
     blocking: "CUDA_LAUNCH_BLOCKING",

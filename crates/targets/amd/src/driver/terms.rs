@@ -1,8 +1,8 @@
 //! How the runtime is spoken of, and what its statuses lead on to.
 
-use gpu::driver::{Advice, Words, row};
+use gpu::driver::{Advice, Terms, row};
 
-pub(super) const WORDS: Words = Words {
+pub(super) const TERMS: Terms = Terms {
     name: "HIP runtime",
     needed: "6.0 or newer is needed",
     blocking: "HIP_LAUNCH_BLOCKING",
