@@ -55,7 +55,7 @@ impl Stream {
     }
 
     /// Bytes that come from memory for one that is wanted: whole lines, where a cache of so many bytes next to the
-    /// processor cannot keep them until their other elements are wanted. Lines at a distance that is a multiple of a
+    /// core cannot keep them until their other elements are wanted. Lines at a distance that is a multiple of a
     /// large power of two meet in few sets of the cache.
     pub(crate) fn overfetch(&self, near_cache_bytes: u64, line_bytes: u64) -> f64 {
         let (Some((step, count)), Some(sectors)) = (self.run, self.sectors) else { return 1.0 };

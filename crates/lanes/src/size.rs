@@ -38,12 +38,12 @@ impl Sizes {
         let types = values.map(|&value| module.ty(value));
         let widest = types.map(|ty| (self.registers(ty), ty)).max_by_key(|(registers, _)| *registers);
         let Some((registers, ty)) = widest else { return (0, None) };
-        let Some(product) = MatmulOp::of(module, op) else { return (registers, Some(ty)) };
+        let Some(dot) = MatmulOp::of(module, op) else { return (registers, Some(ty)) };
         let result = module.ty(module.result(op, 0));
         if matches!(Encoding::of(result), Some(Encoding::Mma { .. } | Encoding::Fragments(_))) {
             return (registers, Some(ty));
         }
-        let depth = shape(module.ty(product.a())).last().map_or(1, |&size| size as u64);
+        let depth = shape(module.ty(dot.a())).last().map_or(1, |&size| size as u64);
         (registers.max(self.registers(result) * depth), Some(ty))
     }
 }

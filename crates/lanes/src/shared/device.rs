@@ -99,6 +99,8 @@ pub(super) struct Device {
     roots: Roots,
     /// Whether it is stored to at all: what is only read needs no order.
     is_written: bool,
+    /// Where pointers that are stored to come from.
+    stored: Vec<Root>,
 }
 
 impl Device {
@@ -106,7 +108,23 @@ impl Device {
     pub(super) fn of(module: &Module, kernel: Op, ops: &[Op]) -> Device {
         let is_written = ops.iter().any(|&op| stores(module, op));
         let roots = if is_written { Roots::of(module, kernel, ops) } else { Roots::default() };
-        Device { roots, is_written }
+        let mut device = Device { roots, is_written, stored: Vec::new() };
+        if is_written {
+            for &op in ops {
+                device.note_stores(module, op);
+            }
+        }
+        device
+    }
+
+    fn note_stores(&mut self, module: &Module, op: Op) {
+        for (pointer, _) in pointers(module, op).filter(|(_, effect)| !matches!(effect, Effect::Read)) {
+            for root in self.roots.get(pointer) {
+                if !self.stored.contains(root) {
+                    self.stored.push(*root);
+                }
+            }
+        }
     }
 
     /// Whether anything is stored.
@@ -120,22 +138,33 @@ impl Device {
         if !self.is_written {
             return touches;
         }
-        for group in 0..module.row(op).operands.len() {
-            let effect = effect(module, op, group);
-            if matches!(effect, Effect::Nothing) {
+        for (pointer, effect) in pointers(module, op) {
+            let reads = matches!(effect, Effect::Read);
+            // What is loaded and stored nowhere needs no order.
+            let matters = |root: &Root| {
+                *root != Root::Own && (!reads || self.stored.iter().any(|other| root.meets(*other)))
+            };
+            let mut roots = self.roots.get(pointer).iter().copied().filter(matters).peekable();
+            if roots.peek().is_none() {
                 continue;
             }
-            let pointers = module.operand_group(op, group).iter();
-            for pointer in pointers.filter(|&&value| is_pointer(module.ty(value))) {
-                let by = by(module, op, *pointer, effect);
-                let atomic = matches!(effect, Effect::Atomic);
-                let list = &mut touches[usize::from(!matches!(effect, Effect::Read))];
-                let roots = self.roots.get(*pointer).iter().filter(|&&root| root != Root::Own);
-                list.extend(roots.map(|&root| Touch { root, by, earlier: false, atomic }));
-            }
+            let by = by(module, op, pointer, effect);
+            let atomic = matches!(effect, Effect::Atomic);
+            let list = &mut touches[usize::from(!reads)];
+            list.extend(roots.map(|root| Touch { root, by, earlier: false, atomic }));
         }
         touches
     }
+}
+
+/// The pointers by which an operation touches memory, and what becomes of it.
+fn pointers(module: &Module, op: Op) -> impl Iterator<Item = (Value, Effect)> {
+    let groups = (0..module.row(op).operands.len()).map(move |group| (group, effect(module, op, group)));
+    let touching = groups.filter(|(_, effect)| !matches!(effect, Effect::Nothing));
+    touching.flat_map(move |(group, effect)| {
+        let all = module.operand_group(op, group).iter().copied();
+        all.filter(|&value| is_pointer(module.ty(value))).map(move |pointer| (pointer, effect))
+    })
 }
 
 /// Which lanes touch what an operand points to.

@@ -18,6 +18,7 @@ use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyString, PyStringMethods
 use runtime::knobs::Settings;
 use std::sync::Arc;
 use target::GivenStage;
+use ttir::ops::func::{DIVISIBILITY, POINTER_RANGE};
 
 /// Compiles a function for a signature of types.
 #[pyfunction]
@@ -120,7 +121,7 @@ impl<'py> Reader<'_, 'py> {
         let number = |name| attrs.as_ref().map_or(Ok(None), |attrs| number(attrs, name));
         // The power of two, up to 16, that the value is divisible by.
         let divisibility =
-            number("tt.divisibility")?.map_or(1, |divisor| 1 << divisor.trailing_zeros().min(4));
+            number(DIVISIBILITY.name)?.map_or(1, |divisor| 1 << divisor.trailing_zeros().min(4));
         if frontend::signature::is_descriptor(&text) {
             let spec = frontend::signature::parse_descriptor(&text).map_err(PyValueError::new_err)?;
             return Ok(ArgSpec::Descriptor(DescriptorSpec { divisible_by_16: divisibility == 16, ..spec }));
@@ -130,7 +131,7 @@ impl<'py> Reader<'_, 'py> {
                 "`{text}` is not a type; write `*fp32`, `i32`, `tensordesc<fp16[64, 128]>`, `constexpr`, …"
             ))
         })?;
-        let near = matches!(ty, Scalar::Pointer(_)) && number("tt.pointer_range")? == Some(32);
+        let near = matches!(ty, Scalar::Pointer(_)) && number(POINTER_RANGE.name)? == Some(32);
         Ok(ArgSpec::Runtime { ty, divisibility, near })
     }
 

@@ -6,6 +6,7 @@ use super::value::Registry;
 use frontend::ArgSpec;
 use pyo3::prelude::{Bound, PyAny, PyResult};
 use pyo3::types::{PyDict, PyDictMethods, PyInt, PyList, PyString, PyTuple, PyTupleMethods};
+use ttir::ops::func::{DIVISIBILITY, POINTER_RANGE};
 
 /// The source of a compiled function, of which the parameters and the name are given.
 pub(crate) fn source_of(
@@ -42,8 +43,8 @@ impl<'py> Describe<'_, 'py> {
     /// Notes what an argument is divisible by, and whether it points to memory of less than 2 GiB.
     fn note(&self, path: Bound<'py, PyTuple>, divisibility: u8, near: bool) -> PyResult<()> {
         let py = path.py();
-        let divisible = (divisibility > 1).then_some(("tt.divisibility", divisibility));
-        let known: Vec<_> = divisible.into_iter().chain(near.then_some(("tt.pointer_range", 32))).collect();
+        let divisible = (divisibility > 1).then_some((DIVISIBILITY.name, divisibility));
+        let known: Vec<_> = divisible.into_iter().chain(near.then_some((POINTER_RANGE.name, 32))).collect();
         if known.is_empty() {
             return Ok(());
         }

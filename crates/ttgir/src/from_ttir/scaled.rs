@@ -118,11 +118,11 @@ fn keep(module: &mut Module, op: Op, machine: &Machine) -> Option<()> {
     let wide = with_elem(ty, Type::float(FloatKind::F32));
     let sum = if is_narrow { builder.build_as(&EXTF, &[c], &[], wide) } else { c };
     let attrs = ScaledDotOp::attrs(a_format, b_format, InputPrecision::Ieee);
-    let mut product = builder.build(&SCALED_DOT, &[a, b, sum, scales[0], scales[1]], &attrs);
+    let mut dot = builder.build(&SCALED_DOT, &[a, b, sum, scales[0], scales[1]], &attrs);
     if is_narrow {
-        product = builder.build_as(&TRUNCF, &[product], &[None], ty);
+        dot = builder.build_as(&TRUNCF, &[dot], &[None], ty);
     }
-    module.replace_uses(result, product);
+    module.replace_uses(result, dot);
     module.erase(op);
     Some(())
 }
@@ -198,7 +198,7 @@ fn operands(module: &Module, op: Op) -> Result<[Operand; 2], String> {
     let dot = DotScaledOp::new(module, op);
     let rank = shape(module.ty(dot.d())).len();
     if rank < 2 {
-        return Err("a product has at least two dimensions".into());
+        return Err("a dot has at least two dimensions".into());
     }
     let packed_dim = |k_dim: usize, along_k: bool| if along_k { k_dim } else { 2 * rank - 3 - k_dim };
     let a = Operand {
@@ -232,11 +232,11 @@ fn expand(module: &mut Module, op: Op) -> Result<(), String> {
     let sum =
         if is_narrow { widen.build_as(&EXTF, &[c], with_elem(ty, Type::float(FloatKind::F32))) } else { c };
     let attrs = DotOp::attrs(number.precision, 0);
-    let mut product = widen.blocks.builder.build(&DOT, &[x, y, sum], &attrs);
+    let mut dot = widen.blocks.builder.build(&DOT, &[x, y, sum], &attrs);
     if is_narrow {
-        product = widen.build_as(&TRUNCF, &[product], ty);
+        dot = widen.build_as(&TRUNCF, &[dot], ty);
     }
-    module.replace_uses(result, product);
+    module.replace_uses(result, dot);
     module.erase(op);
     Ok(())
 }

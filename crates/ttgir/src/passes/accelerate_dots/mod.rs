@@ -105,16 +105,16 @@ fn pair_widths(row: &MatrixRow) -> [u32; 2] {
 }
 
 /// Hands the result of a new dot to the users of the old one, in the old layout.
-fn replace(module: &mut Module, op: Op, product: Value) {
+fn replace(module: &mut Module, op: Op, dot: Value) {
     let old = module.result(op, 0);
     let (ty, name) = (module.ty(old), module.name(old).map(str::to_owned));
     let mut builder = Builder::before(module, op);
     let result = match Encoding::of(ty) {
-        Some(encoding) => operands::convert(&mut builder, product, encoding),
-        None => product,
+        Some(encoding) => operands::convert(&mut builder, dot, encoding),
+        None => dot,
     };
     if let Some(name) = name {
-        module.set_name(product, &name);
+        module.set_name(dot, &name);
     }
     module.replace_uses(old, result);
     module.erase(op);
@@ -155,11 +155,11 @@ fn by_warp(module: &mut Module, op: Op, selected: &Selected, layout: &WarpLayout
     let sum = operands::convert(&mut builder, c, parent);
     let narrow = builder.module.ty(sum);
     values.push(as_numbers(&mut builder, sum, row.c.ty()));
-    let mut product = builder.build(&DOT, &values, &attrs);
-    if builder.module.ty(product) != narrow {
-        product = builder.build_as(&TRUNCF, &[product], &[], narrow);
+    let mut dot = builder.build(&DOT, &values, &attrs);
+    if builder.module.ty(dot) != narrow {
+        dot = builder.build_as(&TRUNCF, &[dot], &[], narrow);
     }
-    replace(module, op, product);
+    replace(module, op, dot);
 }
 
 fn by_group(module: &mut Module, op: Op, selected: &Selected) {
@@ -187,7 +187,7 @@ fn by_group(module: &mut Module, op: Op, selected: &Selected) {
     let right =
         operands::to_shared(&mut builder, b, row.any_major, &operands::Side { op_idx: 1, result: &parent });
     let sum = operands::convert(&mut builder, c, &parent);
-    let product = builder.build(&WARP_GROUP_DOT, &[left, right, sum], &attrs);
-    debug_assert_eq!(shape(builder.module.ty(product)).len(), 2);
-    replace(module, op, product);
+    let dot = builder.build(&WARP_GROUP_DOT, &[left, right, sum], &attrs);
+    debug_assert_eq!(shape(builder.module.ty(dot)).len(), 2);
+    replace(module, op, dot);
 }

@@ -45,8 +45,8 @@ pub(super) fn by_warp(module: &mut Module, op: Op, selected: &Selected, context:
         values.push(operands::convert(&mut builder, value, &encoding));
     }
     let attrs = ScaledDotOp::attrs(formats[0], formats[1], InputPrecision::Ieee);
-    let product = builder.build(&SCALED_DOT, &values, &attrs);
-    replace(module, op, product);
+    let dot = builder.build(&SCALED_DOT, &values, &attrs);
+    replace(module, op, dot);
 }
 
 /// How lanes hold scales, lines × groups: each the ones of the numbers that it holds.
