@@ -95,18 +95,20 @@ impl<W: Copy + Debug> Differential<'_, W> {
 
     fn write_smallest(&self, program: &Program, way: W, error: &str, seed: u64) {
         let Some(folder) = std::env::var_os("SHRINK") else { return };
+        let write = |name: String, text: String| {
+            let path = std::path::Path::new(&folder).join(name);
+            let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, text));
+            // The hook that keeps panics of the compiler quiet is set here.
+            written.unwrap_or_else(|error| eprintln!("{}: {error}", path.display()));
+        };
+        let whole = format!("// {way:?}: {error}\n{}", print(&program.module, PrintOptions::PLAIN));
+        write(format!("seed{seed}.whole.ttir"), whole);
         let wanted = kind(error);
         let fails = |smaller: &Program| self.compare(smaller, way).is_err_and(|error| kind(&error) == wanted);
         let small = shrink(program, &mut |smaller| fails(smaller));
         let now = self.compare(&small, way).err().unwrap_or_default();
         let now = now.lines().next().unwrap_or_default();
         let text = format!("// {way:?}: {now}\n{}", print(&small.module, PrintOptions::PLAIN));
-        let whole = format!("// {way:?}: {error}\n{}", print(&program.module, PrintOptions::PLAIN));
-        for (name, text) in [(format!("seed{seed}.ttir"), text), (format!("seed{seed}.whole.ttir"), whole)] {
-            let path = std::path::Path::new(&folder).join(name);
-            let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, text));
-            // The hook that keeps panics of the compiler quiet is set here.
-            written.unwrap_or_else(|error| eprintln!("{}: {error}", path.display()));
-        }
+        write(format!("seed{seed}.ttir"), text);
     }
 }

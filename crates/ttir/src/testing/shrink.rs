@@ -5,6 +5,7 @@
 
 use super::generate::Program;
 use crate::ops::constant;
+use crate::ops::control::WHILE;
 use crate::ops::memory::STORE;
 use crate::types::elem;
 use ir::{Builder, Module, Op, Traits, Value};
@@ -81,10 +82,15 @@ fn replace_operations(best: &mut Program, fails: &mut dyn FnMut(&Program) -> boo
     }
 }
 
+/// Whether an operation belongs to a loop that another value of it might keep from ending.
+fn is_in_while(module: &Module, op: Op) -> bool {
+    std::iter::successors(module.parent_op(op), |&op| module.parent_op(op)).any(|op| module.is(op, &WHILE))
+}
+
 /// Replaces the results of an operation: by operand 0, 1, or 2 where the type fits, or by zero.
 fn replace(module: &mut Module, index: usize, way: usize) -> bool {
     let Some(&op) = operations(module).get(index) else { return false };
-    if module.results(op).is_empty() || module.has(op, Traits::CONSTANT) {
+    if module.results(op).is_empty() || module.has(op, Traits::CONSTANT) || is_in_while(module, op) {
         return false;
     }
     let mut changed = false;

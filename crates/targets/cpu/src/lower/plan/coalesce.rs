@@ -1,13 +1,14 @@
 //! Lets what a loop yields for a carried block be computed right into the block's own memory.
 //!
 //! That is safe where nothing reads the carried block after the group that makes the yielded value, and where that
-//! group reads it, if at all, at the same positions.
+//! group reads it, if at all, at the same positions and not after the yielded value is written there.
 
-use super::{RegionPlan, RegionStep, Root};
+use super::{Group, RegionPlan, RegionStep, Root};
 use crate::lower::operands::added_to;
 use crate::lower::rows::is_view;
 use crate::lower::scratch::Buffer;
 use ir::{Block, Module, Op, Value};
+use rustc_hash::FxHashSet;
 
 /// A block that a loop carries.
 pub(crate) struct Carried {
@@ -25,7 +26,7 @@ pub(crate) fn coalesce(module: &Module, block: Block, plan: &mut RegionPlan, car
         let target = source_of(module, block, one.yielded);
         let Some((group, root)) = kept_in(plan, target) else { continue };
         let is_taken = carried.iter().filter(|other| other.yielded == one.yielded).count() > 1;
-        if is_taken || !is_dead_after(module, block, plan, one.value, group) {
+        if is_taken || !is_dead_after(module, block, plan, one.value, (group, root)) {
             continue;
         }
         if let RegionStep::Group(group) = &mut plan.steps[group]
@@ -63,17 +64,42 @@ fn kept_in(plan: &RegionPlan, value: Value) -> Option<(usize, usize)> {
     })
 }
 
-/// Whether no step after `last` reads a value, and `last` itself only where it stands.
-fn is_dead_after(module: &Module, block: Block, plan: &RegionPlan, value: Value, last: usize) -> bool {
+/// Whether no step after `last` reads a value, and `last` itself only where it stands, for its roots up to one.
+fn is_dead_after(
+    module: &Module,
+    block: Block,
+    plan: &RegionPlan,
+    value: Value,
+    (last, root): (usize, usize),
+) -> bool {
+    let early = match &plan.steps[last] {
+        RegionStep::Group(group) => computed_by(module, group, root),
+        RegionStep::Single(_) => FxHashSet::default(),
+    };
     module.uses(value).iter().all(|&(user, _)| {
-        let is_read_in_place = || {
-            module.block_of(user) == Some(block)
-                && !is_view(module.row(user))
-                && matches!(plan.steps[last], RegionStep::Group(_))
-                && step_of(plan, user) == Some(last)
-        };
+        let is_read_in_place =
+            || module.block_of(user) == Some(block) && !is_view(module.row(user)) && early.contains(&user);
         is_done_before(module, block, plan, user, last, 0) || is_read_in_place()
     })
+}
+
+/// The operations of a group that have run when a root has.
+fn computed_by(module: &Module, group: &Group, root: usize) -> FxHashSet<Op> {
+    let mut done = FxHashSet::default();
+    let mut open: Vec<Op> = group.roots[..=root]
+        .iter()
+        .filter_map(|root| match root {
+            Root::Store(op) | Root::Effect(op) | Root::Scan(op) | Root::Reduce(op, _) => Some(*op),
+            Root::Keep(value, _) | Root::KeepWide(value, _) => module.def_op(*value),
+        })
+        .collect();
+    while let Some(op) = open.pop() {
+        if done.insert(op) {
+            let makers = module.operands(op).iter().filter_map(|&operand| module.def_op(operand));
+            open.extend(makers.filter(|maker| group.members.contains(maker)));
+        }
+    }
+    done
 }
 
 /// Whether an operation has run before a step: a view has where whatever reads it has, at other positions.
