@@ -11,8 +11,9 @@ use layout::convert::{self, Conversion};
 use llir::Value;
 use std::rc::Rc;
 
-/// The way of an operation's result from the lanes that own its elements ([`crate::FreeBits`]) to all that hold them.
-fn plan(planner: &Planner, ty: Type) -> Result<Option<Rc<Conversion>>> {
+/// The way of a value from the lanes that own its elements ([`crate::FreeBits`]) to all that hold them; none where each
+/// element has one holder.
+pub(crate) fn plan(planner: &Planner, ty: Type) -> Result<Option<Rc<Conversion>>> {
     let layout = match ttir::types::is_tensor(ty) {
         true => layout_of(ty)?,
         false => everywhere(planner.lanes, planner.num_warps, planner.num_blocks.ilog2())?,

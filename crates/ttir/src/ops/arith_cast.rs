@@ -1,5 +1,6 @@
 //! Conversions between number types, on scalars and blocks.
 
+use crate::ops::forms::UnaryOp;
 use crate::types::{FLOAT_LIKE, INT_LIKE, PTR_LIKE, VALUE_LIKE};
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
 use ir::{EvalArgs, FloatKind, Format, Infer, LayoutRule, OpRow, Traits, TypeConstraint, one};
@@ -73,9 +74,12 @@ pub static EXTSI: OpRow = row("arith.extsi", "Sign extension.", INT_TO_INT.0, IN
 pub static EXTUI: OpRow =
     row("arith.extui", "Zero extension.", INT_TO_INT.0, INT_TO_INT.1, |_, x| Some(x[0]));
 /// Truncation.
-pub static TRUNCI: OpRow = row("arith.trunci", "Keeps the low bits.", INT_TO_INT.0, INT_TO_INT.1, |a, x| {
-    Some(truncate(int_bits(a.result_type), x[0]))
-});
+pub static TRUNCI: OpRow = OpRow {
+    fold: Some(widened_before),
+    ..row("arith.trunci", "Keeps the low bits.", INT_TO_INT.0, INT_TO_INT.1, |a, x| {
+        Some(truncate(int_bits(a.result_type), x[0]))
+    })
+};
 /// Signed integer to float.
 pub static SITOFP: OpRow =
     row("arith.sitofp", "Signed integer to float.", INT_TO_FLOAT.0, INT_TO_FLOAT.1, |a, x| {
@@ -145,8 +149,27 @@ fn convert(a: &EvalArgs<'_>, x: &[u64]) -> Option<u64> {
 pub static EXTF: OpRow =
     row("arith.extf", "To a wider float, exactly.", FLOAT_TO_FLOAT.0, FLOAT_TO_FLOAT.1, convert);
 /// To a narrower float.
-pub static TRUNCF: OpRow =
-    row("arith.truncf", "To a narrower float, to nearest even.", FLOAT_TO_FLOAT.0, FLOAT_TO_FLOAT.1, convert);
+pub static TRUNCF: OpRow = OpRow {
+    fold: Some(widened_before),
+    ..row(
+        "arith.truncf",
+        "To a narrower float, to nearest even.",
+        FLOAT_TO_FLOAT.0,
+        FLOAT_TO_FLOAT.1,
+        convert,
+    )
+};
+
+/// A value that was widened, narrowed to the type it had: itself. (A conversion may change which NaN a NaN is; nothing says
+/// which.)
+fn widened_before(module: &ir::Module, op: ir::Op) -> Option<ir::Fold> {
+    const WIDEN: [&OpRow; 3] = [&EXTF, &EXTSI, &EXTUI];
+    let widened = module.def_op(UnaryOp::new(module, op).src())?;
+    let value =
+        UnaryOp::new(module, WIDEN.iter().any(|row| module.is(widened, row)).then_some(widened)?).src();
+    (module.ty(value) == module.ty(module.result(op, 0))).then_some(ir::Fold::Value(value))
+}
+
 /// Same bits.
 pub static BITCAST: OpRow = OpRow {
     fold: Some(same_type),

@@ -50,6 +50,16 @@ const CROWDED: u32 = 40;
 /// many, and gains nothing.
 const SWELLS: (u32, u32) = (7, 5);
 
+/// Registers of an SM.
+const REGISTERS: u32 = 65_536;
+/// Lanes that an SM holds at most.
+const MOST_LANES: u32 = 2048;
+/// Lanes of a program from which on few registers decide how many programs share an SM. RMS norm of 8192 with 16 warps took
+/// 34 and 40 registers and 37.3 and 37.5 µs, at the full level 32 and 36.1 (H200).
+const WIDE: u32 = 512;
+/// Registers that the assembler takes beyond those that the text has in use (norms take 3 to 6).
+const BEYOND: u32 = 6;
+
 /// What stands in some blocks.
 #[derive(Clone, Copy, Default)]
 struct Work {
@@ -59,6 +69,8 @@ struct Work {
     /// Whether there is something that only the full level does well: matrix instructions, which are inline assembly,
     /// or calls.
     is_demanding: bool,
+    /// Whether lanes wait for each other.
+    waits: bool,
 }
 
 /// What instructions do and the bytes that they move, by their rows: each mnemonic is looked up once.
@@ -91,6 +103,7 @@ impl Work {
         self.instructions += 1;
         self.bytes += bytes;
         self.is_demanding |= matches!(role, Role::Multiply | Role::MultiplyControl | Role::MultiplyWait);
+        self.waits |= waits(role);
     }
 
     /// Whether device memory decides how long this takes, `least` bytes at least.
@@ -105,12 +118,13 @@ impl std::iter::Sum for Work {
             instructions: sum.instructions + one.instructions,
             bytes: sum.bytes + one.bytes,
             is_demanding: sum.is_demanding || one.is_demanding,
+            waits: sum.waits || one.waits,
         })
     }
 }
 
-/// How hard the assembler should try with a function.
-pub(super) fn effort(function: &MFunction) -> Effort {
+/// How hard the assembler should try with a function, of which so many lanes are a program.
+pub(super) fn effort(function: &MFunction, lanes: u32) -> Effort {
     let mut known = Known::default();
     let work: Vec<Work> = function.blocks.iter().map(|block| Work::of(block, &mut known)).collect();
     if work.iter().any(|work| work.is_demanding) {
@@ -122,12 +136,13 @@ pub(super) fn effort(function: &MFunction) -> Effort {
         !loops.iter().any(|inner| inner != outer && outer.start <= inner.start && inner.end <= outer.end)
     };
     let is_moving = if loops.is_empty() {
-        sum(&(0..work.len())).is_moving(1) && !InUse::of(function, &mut known).swells()
+        sum(&(0..work.len())).is_moving(1) && !InUse::of(function, &mut known).is_crowded(lanes)
     } else {
         loops
             .iter()
             .filter(|blocks| is_inner(blocks))
-            .all(|blocks| sum(blocks).is_moving(BYTES_PER_ITERATION))
+            .map(|blocks| sum(blocks))
+            .all(|work| work.is_moving(BYTES_PER_ITERATION) && !work.waits)
     };
     if is_moving { Effort::Low } else { Effort::Full }
 }
@@ -152,7 +167,7 @@ impl InUse {
                 inst.each_def(|reg| bits -= if live.remove(reg) { width(reg) } else { 0 });
                 inst.each_use(|reg| bits += if live.insert(reg) { width(reg) } else { 0 });
                 most.anywhere = most.anywhere.max(bits / 32);
-                if waits(inst, known) {
+                if matches!(&inst.text, Text::Plain(mnemonic) if waits(known.of(mnemonic).0)) {
                     most.across = most.across.max(bits / 32);
                 }
             }
@@ -163,17 +178,25 @@ impl InUse {
         most
     }
 
-    /// Whether the order of the text takes more registers than what must be kept across barriers.
-    fn swells(self) -> bool {
+    /// Whether the order of the text takes more registers than what must be kept across barriers, and so many that fewer
+    /// programs share an SM.
+    fn is_crowded(self, lanes: u32) -> bool {
         let (most, least) = SWELLS;
-        self.across > 0 && self.anywhere >= CROWDED && least * self.anywhere >= most * self.across
+        let swells = self.anywhere >= CROWDED && least * self.anywhere >= most * self.across;
+        let is_shared_less = lanes >= WIDE && programs(lanes, self.anywhere) < programs(lanes, self.across);
+        self.across > 0 && (swells || is_shared_less)
     }
 }
 
-/// Whether lanes wait for each other at an instruction.
-fn waits<'a>(inst: &'a MInst, known: &mut Known<'a>) -> bool {
-    let Text::Plain(mnemonic) = &inst.text else { return false };
-    matches!(known.of(mnemonic).0, Role::Barrier | Role::ClusterBarrier | Role::WarpBarrier | Role::Shuffle)
+/// Programs of so many lanes that an SM holds where their text has so many registers in use.
+fn programs(lanes: u32, registers: u32) -> u32 {
+    let registers = (registers + BEYOND).next_multiple_of(8);
+    (REGISTERS / (lanes * registers)).min(MOST_LANES / lanes)
+}
+
+/// Whether lanes wait for each other.
+fn waits(role: Role) -> bool {
+    matches!(role, Role::Barrier | Role::ClusterBarrier | Role::WarpBarrier | Role::Shuffle)
 }
 
 /// The blocks from where something jumps back to up to the jump.
@@ -225,7 +248,7 @@ mod tests {
     }
 
     fn of(blocks: Vec<MBlock>) -> Effort {
-        effort(&MFunction { blocks, regs: PrimaryMap::new(), stack: (0, 1) })
+        effort(&MFunction { blocks, regs: PrimaryMap::new(), stack: (0, 1) }, 128)
     }
 
     #[test]
@@ -241,12 +264,13 @@ mod tests {
         assert_eq!(looped(&[(load, 1), (add, 80)]), Effort::Full);
         assert_eq!(looped(&[("ld.global.b32", 2), (add, 2)]), Effort::Full, "it waits for single words");
         assert_eq!(looped(&[(load, 4), (MULTIPLY, 1)]), Effort::Full);
+        assert_eq!(looped(&[(load, 1), ("bar.sync", 1), (add, 7)]), Effort::Full, "gradients of a norm");
     }
 
     #[test]
     fn values_between_barriers_and_across_them() {
         // So many values are loaded before a barrier, as many again behind it, and all are stored.
-        let of = |before: usize, behind: usize| {
+        let in_lanes = |lanes: u32, before: usize, behind: usize| {
             let mut regs = PrimaryMap::new();
             let values: Vec<_> = (0..before + behind).map(|_| regs.push(Class::B32)).collect();
             let inst = |text: &'static str, defs, reg: Option<_>| MInst {
@@ -261,14 +285,18 @@ mod tests {
             let end = End::Return(SmallVec::new());
             let blocks = vec![MBlock { block: Block::new(0), params: Vec::new(), insts, end }];
             let function = MFunction { blocks, regs, stack: (0, 1) };
-            (InUse::of(&function, &mut Known::default()), effort(&function))
+            (InUse::of(&function, &mut Known::default()), effort(&function, lanes))
         };
+        let of = |before, behind| in_lanes(256, before, behind);
         assert_eq!(of(32, 0), (InUse { anywhere: 32, across: 32 }, Effort::Low));
         assert_eq!(of(128, 16), (InUse { anywhere: 144, across: 128 }, Effort::Low));
         assert_eq!(of(8, 16), (InUse { anywhere: 24, across: 8 }, Effort::Low), "few at all");
         assert_eq!(of(16, 32), (InUse { anywhere: 48, across: 16 }, Effort::Full));
         assert_eq!(of(28, 12), (InUse { anywhere: 40, across: 28 }, Effort::Full), "rms norm");
         assert_eq!(of(40, 13), (InUse { anywhere: 53, across: 40 }, Effort::Low), "softmax");
+        // Three programs of 512 lanes share an SM with 40 registers each, four with 32.
+        let wide = [in_lanes(256, 24, 5), in_lanes(512, 24, 5), in_lanes(512, 24, 2)];
+        assert_eq!(wide.map(|(_, effort)| effort), [Effort::Low, Effort::Full, Effort::Low]);
     }
 
     #[test]

@@ -43,7 +43,9 @@ pub fn emit(module: &Module, options: &Options) -> Result<Ptx, Vec<PtxError>> {
         match select(module, function, options.arch) {
             Ok(mut selected) => {
                 skip_empty(&mut selected);
-                hardest = hardest.max(effort(&selected));
+                let lanes = function.kernel.as_ref().and_then(|kernel| kernel.lanes);
+                let lanes = lanes.map_or(1, |lanes| lanes.iter().product());
+                hardest = hardest.max(effort(&selected, lanes));
                 let text = body(&selected, number, options, &mut features);
                 if let Err(message) = head(&mut functions, function) {
                     errors.push(PtxError { function: function.name.clone(), location: None, message });
