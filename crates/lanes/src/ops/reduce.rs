@@ -3,7 +3,7 @@
 
 use super::SharingEntry;
 use super::combine::{Combine, Elements, column, zip};
-use super::convert::need_in_turn;
+use super::convert::need_of_all;
 use super::share_results;
 use crate::block_memory::{Values, convert_blocks, plans_bytes};
 use crate::context::Cx;
@@ -26,7 +26,7 @@ use ttir::ops::reduce::{REDUCE, ReduceOp};
 pub(crate) const SHARING: &[SharingEntry] = &[(&REDUCE, lower, |planner, module, op| {
     let reduction = reduction(planner, module, op)?;
     let gathered = plans(planner, module, op, &reduction)?;
-    Ok(need_in_turn(&[&gathered, &handed_on(planner, module, op, &reduction)?]))
+    Ok(need_of_all(&[&gathered, &handed_on(planner, module, op, &reduction)?]))
 })];
 
 /// How a reduction is done.

@@ -31,6 +31,17 @@ const REWRITTEN: &[&str] = &[
     "dot_scaled_wide.ttir",
 ];
 
+/// Reductions, where the first of many warps combines what all have.
+#[test]
+fn reductions_by_many_warps() {
+    let text = include_str!("../../../../tests/run/combine.ttir");
+    for num_warps in [8, 16] {
+        let way = Way::Spread(Spread { num_warps, vector: 1, column_major: false, num_ctas: 1 });
+        let outcome = check_file(text, &mut Emulated::new(90, way));
+        assert!(outcome.calls > 0 && outcome.failures.is_empty(), "{num_warps} warps: {:?}", outcome.failures);
+    }
+}
+
 #[test]
 fn fixtures_run_as_they_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/run");
