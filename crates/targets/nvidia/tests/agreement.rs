@@ -38,7 +38,11 @@ fn reductions_by_many_warps() {
     for num_warps in [8, 16] {
         let way = Way::Spread(Spread { num_warps, vector: 1, column_major: false, num_ctas: 1 });
         let outcome = check_file(text, &mut Emulated::new(90, way));
-        assert!(outcome.calls > 0 && outcome.failures.is_empty(), "{num_warps} warps: {:?}", outcome.failures);
+        assert!(
+            outcome.calls > 0 && outcome.failures.is_empty(),
+            "{num_warps} warps: {:?}",
+            outcome.failures
+        );
     }
 }
 
