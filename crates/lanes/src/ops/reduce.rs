@@ -79,12 +79,12 @@ fn plans(
         .collect()
 }
 
-/// From how many warps on a second wait costs less than that every warp combines the partial results of all: the argument
-/// of a maximum by 16 warps took 106 µs, by one of them 95 (H200, rows of 4096).
+/// From how many warps on a second wait costs less than that every warp combines the partial results of all: the
+/// argument of a maximum by 16 warps took 106 µs, by one of them 95 (H200, rows of 4096).
 const MANY_WARPS: u32 = 8;
 
-/// How the results get from the first warp to the others, where it alone combines the partial results of all: a plan for
-/// each result, or none where every warp does it.
+/// How the results get from the first warp to the others, where it alone combines the partial results of all: a plan
+/// for each result, or none where every warp does it.
 fn handed_on(
     planner: &mut Planner,
     module: &Module,

@@ -160,8 +160,8 @@ pub static TRUNCF: OpRow = OpRow {
     )
 };
 
-/// A value that was widened, narrowed to the type it had: itself. (A conversion may change which NaN a NaN is; nothing says
-/// which.)
+/// A value that was widened, narrowed to the type it had: itself. (A conversion may change which NaN a NaN is; nothing
+/// says which.)
 fn widened_before(module: &ir::Module, op: ir::Op) -> Option<ir::Fold> {
     const WIDEN: [&OpRow; 3] = [&EXTF, &EXTSI, &EXTUI];
     let widened = module.def_op(UnaryOp::new(module, op).src())?;

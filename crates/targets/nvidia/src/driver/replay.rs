@@ -7,16 +7,12 @@
 //! There are few graphs, because a device that goes from one to another spends time on it: with kernels that do nothing
 //! a launch takes it 1.5 µs as without graphs where there is one, 1.8 with four in turns, 3.6 with sixteen. And a graph
 //! lies in the device's memory: where other work has pushed it out of the caches, the device takes 0.6 to 0.9 µs more.
-//! So graphs serve while the device waits for the host, which [`Kept::keeps_up`] watches, and not while work is queued;
-//! and while launches follow each other closely: where the host has other things to do between them, little of its time is
-//! the driver's, and other work goes through the device's caches.
+//! So graphs serve while the device waits for the host, which [`Kept::keeps_up`] watches, and not while work is queued.
 //! Whatever has no graph is launched by a call of its own: the first launches of a kernel, kernels with attributes,
 //! streams that are captured, threads that come while another one launches, and everything where a tool is looking on
 //! that counts launches or names them.
 
 use super::api::{Api, Handle, KernelNode};
-#[cfg(test)]
-use super::testing::Clock;
 use super::{Driver, Module};
 use crate::knobs::PLAIN_LAUNCHES;
 use gpu::driver::{Pointers, Refused, Vendor, check, relaxed, status};
@@ -24,9 +20,6 @@ use smallvec::SmallVec;
 use std::ffi::OsString;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-#[cfg(not(test))]
-use std::time::Instant as Clock;
-use std::time::{Duration, Instant};
 use target::{Grid, Launch};
 
 /// Graphs of a device.
@@ -37,10 +30,6 @@ const PATIENCE: u32 = 16;
 const IDLE: u64 = 256;
 /// Launches from one look at how far the device is to the next.
 const LOOK: u32 = 16;
-/// From one launch of a kernel to the next, where launching is most of what the host does: four kernels in turns, by calls
-/// of their own. A norm that was launched between events, behind a write of 512 MiB, took 36.1 µs so and 38.3 by a graph
-/// (H200).
-const CLOSE: Duration = Duration::from_micros(16);
 /// An event that takes no time.
 const NO_TIMING: u32 = 2;
 /// The first version of the driver's interface that launches graphs so quickly, of those that were measured.
@@ -83,8 +72,6 @@ struct Kept {
     held: Held,
     /// When it was used last.
     used: u64,
-    /// When its kernel was launched last, by the clock.
-    launched: Instant,
     /// Launches up to now.
     count: u32,
     /// Comes behind a launch not long ago.
@@ -150,19 +137,11 @@ impl Kept {
             node,
             held,
             used: 0,
-            launched: Clock::now(),
             count: 0,
             event,
             is_late: true,
             is_waiting: false,
         })
-    }
-
-    /// Whether the launch of this moment comes close behind the one before.
-    #[inline]
-    fn follows_closely(&mut self) -> bool {
-        let now = Clock::now();
-        now - std::mem::replace(&mut self.launched, now) < CLOSE
     }
 
     /// Whether the device waits for the host rather than the host for the device: whether it has come to where the host
@@ -240,7 +219,7 @@ pub(super) unsafe fn replay(
     }
     let kept = &mut table.kept[at];
     kept.used = now;
-    if !kept.follows_closely() || !kept.keeps_up(driver) {
+    if !kept.keeps_up(driver) {
         return false;
     }
     // SAFETY: as the caller promises; the graph is used under the lock alone.

@@ -8,14 +8,10 @@ use gpu::driver::Calls;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::sync::LazyLock;
-use std::time::{Duration, Instant};
 
 /// What the driver was asked and how it is to answer, on this thread.
 #[derive(Default)]
 pub(crate) struct Fake {
-    /// Since the first question for the time.
-    pub(crate) time: Duration,
     /// Calls in order: the function and what matters of its arguments.
     pub(crate) calls: Vec<String>,
     /// Functions that refuse, with their status.
@@ -39,16 +35,6 @@ pub(crate) struct Fake {
 
 thread_local! {
     static FAKE: RefCell<Fake> = RefCell::default();
-}
-
-/// The time of this thread's driver, which goes on where a test says so.
-pub(crate) struct Clock;
-
-impl Clock {
-    pub(crate) fn now() -> Instant {
-        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-        *START + fake(|fake| fake.time)
-    }
 }
 
 /// Looks at or changes what this thread's driver knows.

@@ -6,7 +6,6 @@ use super::{Driver, LinkOptions};
 use crate::tensor_layout::{Element, TensorLayout};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 use target::{
     ArgExpr, Artifact, Device, DeviceFacts, KernelParam, Launch, LaunchFacts, LoadedKernel, MapElement,
     MapRecipe, ParamKind, Stage, TargetError,
@@ -157,18 +156,6 @@ fn while_the_device_has_work_queued_launches_are_plain() {
         "an event of long ago says nothing"
     );
     assert_eq!(count(&idle, "event_record"), 4);
-}
-
-#[test]
-fn launches_with_other_work_between_them_are_plain() {
-    let driver = driver();
-    let kernel = load(driver, &artifact(|_| {})).expect("loads");
-    settle(&*kernel, 0);
-    let after = |microseconds| {
-        fake(|fake| fake.time += Duration::from_micros(microseconds));
-        names(&asked(&*kernel, 0, &[1, 2])).last().copied() == Some("graph_launch")
-    };
-    assert_eq!([3, 15, 17, 200, 3].map(after), [true, true, false, false, true]);
 }
 
 #[test]

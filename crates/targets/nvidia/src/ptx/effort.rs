@@ -54,8 +54,8 @@ const SWELLS: (u32, u32) = (7, 5);
 const REGISTERS: u32 = 65_536;
 /// Lanes that an SM holds at most.
 const MOST_LANES: u32 = 2048;
-/// Lanes of a program from which on few registers decide how many programs share an SM. RMS norm of 8192 with 16 warps took
-/// 34 and 40 registers and 37.3 and 37.5 µs, at the full level 32 and 36.1 (H200).
+/// Lanes of a program from which on few registers decide how many programs share an SM. RMS norm of 8192 with 16 warps
+/// took 34 and 40 registers and 37.3 and 37.5 µs, at the full level 32 and 36.1 (H200).
 const WIDE: u32 = 512;
 /// Registers that the assembler takes beyond those that the text has in use (norms take 3 to 6).
 const BEYOND: u32 = 6;
@@ -178,8 +178,8 @@ impl InUse {
         most
     }
 
-    /// Whether the order of the text takes more registers than what must be kept across barriers, and so many that fewer
-    /// programs share an SM.
+    /// Whether the order of the text takes more registers than what must be kept across barriers, and so many that
+    /// fewer programs share an SM.
     fn is_crowded(self, lanes: u32) -> bool {
         let (most, least) = SWELLS;
         let swells = self.anywhere >= CROWDED && least * self.anywhere >= most * self.across;
