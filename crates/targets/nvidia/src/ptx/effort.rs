@@ -141,7 +141,7 @@ pub(super) fn effort(function: &MFunction, lanes: u32) -> Effort {
         loops
             .iter()
             .filter(|blocks| is_inner(blocks))
-            .map(|blocks| sum(blocks))
+            .map(sum)
             .all(|work| work.is_moving(BYTES_PER_ITERATION) && !work.waits)
     };
     if is_moving { Effort::Low } else { Effort::Full }
