@@ -265,8 +265,8 @@ fn span(module: &Module, value: Value, depth: u32) -> Option<i64> {
         return span(module, UnaryOp::new(module, op).src(), depth);
     }
     if is(&[&arith_int::ADDI, &arith_int::SUBI, &memory::ADDPTR]) {
-        let parts = module.operands(op).iter().map(|&part| span(module, part, depth));
-        return parts.sum::<Option<i64>>();
+        let mut parts = module.operands(op).iter().map(|&part| span(module, part, depth));
+        return parts.try_fold(0_i64, |sum, part| sum.checked_add(part?));
     }
     if is(&[&arith_int::MULI]) {
         let of = BinaryOp::new(module, op);
