@@ -3,7 +3,7 @@
 //! A pattern is a list of groups with blanks between them. The first group is how the mnemonic begins; each further one
 //! is a list of modifiers between bars, one of which follows after a dot. A group that ends in `?` may be left out. A
 //! modifier may say since when it exists: `bf16@7.0/80` is PTX 7.0 and sm_80, `@8.0/90a` an instruction of sm_90a
-//! alone.
+//! alone, `@8.0/90a+` one of sm_90a, sm_100a, …
 //!
 //! `mul hi|lo|wide s16|u16|s32|u32` stands for `mul.hi.s32`, `mul.wide.u16` and ten others.
 
@@ -76,32 +76,39 @@ impl Row {
 pub struct Need {
     /// The PTX version that has it.
     pub version: Version,
-    /// The architecture that has it.
+    /// The architecture that has it. What a specific one has, no other has, but for [`Need::also_later`].
     pub arch: Arch,
+    /// Whether specific architectures after it have it as well.
+    pub also_later: bool,
 }
 
 impl Need {
     /// What everything has that this back end writes for.
-    pub const NONE: Need = Need { version: Version::new(6, 0), arch: Arch::new(50) };
+    pub const NONE: Need = Need { version: Version::new(6, 0), arch: Arch::new(50), also_later: false };
 
     /// What is needed for both.
     #[must_use]
     pub fn and(self, other: Need) -> Need {
         let version = self.version.max(other.version);
-        let arch = match (self.arch.specific, other.arch.specific) {
-            (true, false) => self.arch,
-            (false, true) => other.arch,
-            _ => self.arch.max(other.arch),
+        let stronger = match (self.arch.specific, other.arch.specific) {
+            (true, false) => self,
+            (false, true) => other,
+            _ if self.arch >= other.arch => self,
+            _ => other,
         };
-        Need { version, arch }
+        Need { version, ..stronger }
     }
 
     /// Whether an architecture has it.
     pub fn is_met_by(self, arch: Arch) -> bool {
-        if self.arch.specific { arch == self.arch } else { arch.number >= self.arch.number }
+        match (self.arch.specific, self.also_later) {
+            (true, false) => arch == self.arch,
+            (true, true) => arch.specific && arch.number >= self.arch.number,
+            (false, _) => arch.number >= self.arch.number,
+        }
     }
 
-    /// Reads `7.0/80`, `7.0`, `/80` or `8.0/90a`.
+    /// Reads `7.0/80`, `7.0`, `/80`, `8.0/90a` or `8.0/90a+`.
     fn parse(text: &str) -> Option<Need> {
         let (version, arch) = text.split_once('/').unwrap_or((text, ""));
         let mut need = Need::NONE;
@@ -110,6 +117,7 @@ impl Need {
             need.version = Version::new(major.parse().ok()?, minor.parse().ok()?);
         }
         if !arch.is_empty() {
+            let arch = arch.strip_suffix('+').inspect(|_| need.also_later = true).unwrap_or(arch);
             let (digits, specific) = arch.strip_suffix('a').map_or((arch, false), |digits| (digits, true));
             need.arch = Arch { number: digits.parse().ok()?, specific };
         }
@@ -239,7 +247,7 @@ mod tests {
         let pattern = Pattern::parse(&row).expect("a pattern");
         assert_eq!(pattern.need("cvt.rn.f32.s32"), Some(Need::NONE));
         assert_eq!(pattern.need("cvt.f32.f32"), Some(Need::NONE));
-        let bfloat = Need { version: Version::new(7, 0), arch: Arch::new(80) };
+        let bfloat = Need { version: Version::new(7, 0), arch: Arch::new(80), also_later: false };
         assert_eq!(pattern.need("cvt.rz.sat.bf16.f32"), Some(bfloat));
         for wrong in
             ["cvt", "cvt.f32", "cvt.rn.f32.f32.f32", "cvt.f321.f32", "cvtf.f32.f32", "cvt.sat.rn.f32.f32"]
@@ -255,9 +263,12 @@ mod tests {
 
     #[test]
     fn an_instruction_of_one_architecture_needs_it() {
-        let need =
-            Need::NONE.and(Need { version: Version::new(8, 0), arch: Arch { number: 90, specific: true } });
-        assert!(need.is_met_by(Arch { number: 90, specific: true }));
-        assert!(!need.is_met_by(Arch::new(90)) && !need.is_met_by(Arch { number: 100, specific: true }));
+        let [hopper, later] = [90, 100].map(|number| Arch { number, specific: true });
+        let need = Need::NONE.and(Need::parse("8.0/90a").expect("a need"));
+        assert!(need.is_met_by(hopper));
+        assert!(!need.is_met_by(Arch::new(90)) && !need.is_met_by(later));
+        let need = Need::NONE.and(Need::parse("8.0/90a+").expect("a need"));
+        assert!(need.is_met_by(hopper) && need.is_met_by(later));
+        assert!(!need.is_met_by(Arch::new(90)) && !need.is_met_by(Arch::new(100)));
     }
 }

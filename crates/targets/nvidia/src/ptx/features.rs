@@ -89,9 +89,16 @@ impl Features {
         self.version = self.version.max(need.version);
         if !need.is_met_by(self.arch) {
             let (have, since) = (self.arch, need.arch);
-            let message = match since.specific {
-                true => format!("`{mnemonic}` is an instruction of {since} alone; this is for {have}"),
-                false => format!("`{mnemonic}` needs {since} or later; this is for {have}"),
+            let message = match (since.specific, need.also_later) {
+                (true, false) => {
+                    format!("`{mnemonic}` is an instruction of {since} alone; this is for {have}")
+                }
+                (true, true) => {
+                    format!(
+                        "`{mnemonic}` needs {since} or a later architecture with the suffix `a`; this is for {have}"
+                    )
+                }
+                (false, _) => format!("`{mnemonic}` needs {since} or later; this is for {have}"),
             };
             self.error(message);
         }
@@ -132,12 +139,15 @@ mod tests {
     fn what_an_architecture_lacks_is_named() {
         let mut features = Features::new("sm_80".parse().expect("known"));
         features.add("wgmma.fence.sync.aligned");
+        features.add("setmaxnreg.inc.sync.aligned.u32");
         features.add("add.bf16");
         let errors: Vec<String> = features.take_errors().into_iter().map(|error| error.message).collect();
         assert_eq!(
             errors,
             [
                 "`wgmma.fence.sync.aligned` is an instruction of sm_90a alone; this is for sm_80",
+                "`setmaxnreg.inc.sync.aligned.u32` needs sm_90a or a later architecture with the suffix `a`; \
+                 this is for sm_80",
                 "`add.bf16` needs sm_90 or later; this is for sm_80",
             ]
         );

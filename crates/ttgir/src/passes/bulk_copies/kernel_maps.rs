@@ -9,6 +9,9 @@
 //!
 //! Where a descriptor is made in a loop, the copies by the one before have come to their end: those to shared memory
 //! have been waited for by whoever reads it, those from there are waited for here.
+//!
+//! A map has at least one element along each dimension. Copies by the map of a tensor that has none begin where nothing
+//! is ([`outside_if_empty`]).
 
 use super::build::store_wait;
 use crate::SharedEncoding;
@@ -19,7 +22,8 @@ use crate::ops::bulk::{
 };
 use ir::{Attr, Builder, FloatKind, Module, Op, Type, TypeParam, Value};
 use ttir::ops::arith_cast::EXTSI;
-use ttir::ops::arith_int::{MAXSI, MULI};
+use ttir::ops::arith_int::{MAXSI, MULI, ORI, int_value};
+use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate, SELECT};
 use ttir::ops::constant::CONSTANT;
 use ttir::ops::descriptor::MakeDescriptorOp;
 use ttir::types::{TENSORDESC, elem, elem_bytes, ptr, shape};
@@ -27,8 +31,22 @@ use ttir::types::{TENSORDESC, elem, elem_bytes, ptr, shape};
 /// Bytes of a descriptor in memory, and what its address is a multiple of.
 const BYTES: u32 = 128;
 
+/// Where a box begins that lies outside of every tensor.
+const OUTSIDE: i64 = -(1 << 30);
+
+/// Where the coordinates of a copy begin among its operands.
+const FIRST_COORDINATE: usize = 1;
+
+/// A descriptor in memory.
+#[derive(Clone, Copy)]
+pub(super) struct Written {
+    pub(super) desc: Value,
+    /// Whether the tensor has no elements, where that is not known to be false.
+    pub(super) is_empty: Option<Value>,
+}
+
 /// Writes a descriptor of a type that says how its blocks lie in shared memory.
-pub(super) fn write(module: &mut Module, make: Op, ty: Type) -> Value {
+pub(super) fn write(module: &mut Module, make: Op, ty: Type) -> Written {
     let of = MakeDescriptorOp::new(module, make);
     let (base, sizes, strides) = (of.base(), of.shape().to_vec(), of.strides().to_vec());
     let is_written = module.uses(of.result()).iter().any(|use_| BulkStoreOp::of(module, use_.0).is_some());
@@ -47,6 +65,7 @@ pub(super) fn write(module: &mut Module, make: Op, ty: Type) -> Value {
     // The fastest dimension comes first.
     let mut operands = vec![slot, base];
     operands.extend(sides.iter().rev().map(|&side| number(&mut builder, i64::from(side), 32)));
+    let is_empty = is_empty(&mut builder, &sizes);
     // A dimension without elements would be taken for the longest there is.
     let one = number(&mut builder, 1, 32);
     operands.extend(sizes.iter().rev().map(|&size| builder.build(&MAXSI, &[size, one], &[])));
@@ -60,7 +79,29 @@ pub(super) fn write(module: &mut Module, make: Op, ty: Type) -> Value {
     let attrs = TensormapCreateOp::attrs(element_number(elem(ty)), 0, swizzle_number(&encoding), 0);
     builder.build_effect(&TENSORMAP_CREATE, &operands, &attrs);
     builder.build_effect(&TENSORMAP_ACQUIRE, &[slot], &[]);
-    builder.build_as(&REINTERPRET_DESCRIPTOR, &[slot], &[], ty)
+    Written { desc: builder.build_as(&REINTERPRET_DESCRIPTOR, &[slot], &[], ty), is_empty }
+}
+
+/// Whether one of the sizes is zero or less, where constants do not say that none is.
+fn is_empty(builder: &mut Builder<'_>, sizes: &[Value]) -> Option<Value> {
+    let open: Vec<Value> = sizes
+        .iter()
+        .copied()
+        .filter(|&size| int_value(builder.module, size).is_none_or(|size| size < 1))
+        .collect();
+    let one = number(builder, 1, 32);
+    let below = CmpIOp::attrs(CmpIPredicate::Slt);
+    let lacks: Vec<Value> = open.into_iter().map(|size| builder.build(&CMPI, &[size, one], &below)).collect();
+    lacks.into_iter().reduce(|any, lack| builder.build(&ORI, &[any, lack], &[]))
+}
+
+/// Lets a copy begin outside of the tensor if that has no elements.
+pub(super) fn outside_if_empty(module: &mut Module, copy: Op, is_empty: Value) {
+    let begin = module.operand(copy, FIRST_COORDINATE);
+    let mut builder = Builder::before(module, copy);
+    let outside = number(&mut builder, OUTSIDE, 32);
+    let begin = builder.build(&SELECT, &[is_empty, outside, begin], &[]);
+    module.set_operand(copy, FIRST_COORDINATE, begin);
 }
 
 fn encoding_of(ty: Type) -> SharedEncoding {

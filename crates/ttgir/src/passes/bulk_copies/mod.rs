@@ -23,6 +23,8 @@ pub(crate) use build::{
     wait,
 };
 
+use kernel_maps::Written;
+
 use super::pipeline_loops::load_from;
 use crate::infer;
 use crate::ops::bulk::{BulkLoadOp, BulkStoreOp};
@@ -129,7 +131,7 @@ fn retype(module: &mut Module, memory: Value) {
 
 /// Writes into the types of descriptors how their blocks lie in shared memory.
 fn give_encodings(module: &mut Module, function: Op, entry: Block) {
-    let mut known: FxHashMap<(Value, Type), Value> = FxHashMap::default();
+    let mut known: FxHashMap<(Value, Type), Written> = FxHashMap::default();
     for op in module.walk(function) {
         let Some((desc, memory)) = moved(module, op) else { continue };
         let made = module.def_op(desc).filter(|&made| module.is(made, &descriptor::MAKE));
@@ -140,9 +142,12 @@ fn give_encodings(module: &mut Module, function: Op, entry: Block) {
         let ty = encoded(module.ty(desc), memory.encoding);
         let of_type = *known.entry((desc, ty)).or_insert_with(|| match made {
             Some(made) => kernel_maps::write(module, made, ty),
-            None => with_type(module, entry, desc, ty),
+            None => Written { desc: with_type(module, entry, desc, ty), is_empty: None },
         });
-        module.replace_uses_if(desc, of_type, |_, user, _| user == op);
+        module.replace_uses_if(desc, of_type.desc, |_, user, _| user == op);
+        if let Some(is_empty) = of_type.is_empty {
+            kernel_maps::outside_if_empty(module, op, is_empty);
+        }
     }
     for op in module.walk(function) {
         if module.is(op, &descriptor::MAKE) && module.is_unused(module.result(op, 0)) {

@@ -165,18 +165,18 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row("mbarrier.pending_count b64", "D4A8", "7.0/80"),
     // Descriptors of tensors.
-    row("tensormap.replace tile global_address global|shared::cta? b1024 b64", "MA", "8.3/90a"),
-    row("tensormap.replace tile rank global|shared::cta? b1024 b32", "MA", "8.3/90a"),
+    row("tensormap.replace tile global_address global|shared::cta? b1024 b64", "MA", "8.3/90a+"),
+    row("tensormap.replace tile rank global|shared::cta? b1024 b32", "MA", "8.3/90a+"),
     row(
         "tensormap.replace tile box_dim|global_dim|element_stride global|shared::cta? b1024 b32",
         "MI1A",
-        "8.3/90a",
+        "8.3/90a+",
     ),
-    row("tensormap.replace tile global_stride global|shared::cta? b1024 b64", "MI1A", "8.3/90a"),
+    row("tensormap.replace tile global_stride global|shared::cta? b1024 b64", "MI1A", "8.3/90a+"),
     row(
         "tensormap.replace tile elemtype|interleave_layout|swizzle_mode|fill_mode global|shared::cta? b1024 b32",
         "MI1",
-        "8.3/90a",
+        "8.3/90a+",
     ),
     row("tensormap.replace tile swizzle_atomicity global|shared::cta? b1024 b32", "MI1", "8.6/100a"),
     row(

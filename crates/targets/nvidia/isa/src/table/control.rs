@@ -12,7 +12,7 @@ pub(super) const ROWS: &[Row] = &[
     row("brkpt", "", "6.0"),
     row("nanosleep u32", "A4", "6.3/70"),
     row("pmevent", "I1", "6.0"),
-    row("setmaxnreg inc|dec sync aligned u32", "I", "8.0/90a"),
+    row("setmaxnreg inc|dec sync aligned u32", "I", "8.0/90a+"),
     row("griddepcontrol launch_dependents|wait", "", "7.8/90"),
     row("elect sync", "D4|A4", "8.0/90"),
     row("stacksave u32|u64", "D", "7.3/52"),
