@@ -43,7 +43,11 @@ fn combine_valid(pad: &mut Pad<'_>, op: Op) -> Result<(), String> {
     let combine = CombineOp::new(pad.module, op);
     let (sources, axis) = (combine.srcs().to_vec(), combine.axis());
     if let Some(bits) = neutral(pad.module, op) {
-        let source = pad.with_padding(op, sources[0], axis, bits);
+        // From the back, what comes first is combined with padding alone.
+        let source = match ScanOp::of(pad.module, op).is_some() {
+            true => pad.with_signed_padding(op, sources[0], axis, bits),
+            false => pad.with_padding(op, sources[0], axis, bits),
+        };
         pad.module.set_operands(op, &[source]);
     } else if let Some(valid) = pad.valid_along(op, pad.shape(sources[0]), &[axis]) {
         combine_counted(pad, op, &sources, valid);

@@ -40,9 +40,16 @@ impl Pad<'_> {
 
     /// A value whose padding elements along an axis hold these bits.
     pub(super) fn with_padding(&mut self, before: Op, value: Value, axis: usize, bits: u64) -> Value {
-        if self.holds(value, bits) {
-            return value;
-        }
+        if self.holds(value, bits) { value } else { self.filled_along(before, value, axis, bits) }
+    }
+
+    /// The same for who sees the sign of a zero.
+    pub(super) fn with_signed_padding(&mut self, before: Op, value: Value, axis: usize, bits: u64) -> Value {
+        let is_there = self.padding(value, DEPTH) == Some(bits);
+        if is_there { value } else { self.filled_along(before, value, axis, bits) }
+    }
+
+    fn filled_along(&mut self, before: Op, value: Value, axis: usize, bits: u64) -> Value {
         let dims = self.shape(value);
         let Some(valid) = self.valid_along(before, dims, &[axis]) else { return value };
         self.selected(before, value, valid, bits)
