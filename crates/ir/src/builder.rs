@@ -1,10 +1,10 @@
 //! Appends operations at a place.
 
-use crate::attr::Attr;
 use crate::entity::{Block, Loc, Op, Value};
+use crate::module::row::{Infer, InferArgs, OpRow};
 use crate::module::{Module, OpInit};
-use crate::row::{Infer, InferArgs, OpRow};
 use crate::types::Type;
+use crate::types::attr::Attr;
 use smallvec::SmallVec;
 
 /// Where the next operation goes.
@@ -128,7 +128,8 @@ pub fn infer(
             None => Err(format!("operand {index} is missing")),
         },
         Infer::Rule(rule) => {
-            let needed = row.operands.iter().filter(|spec| spec.arity == crate::row::Arity::One).count();
+            let needed =
+                row.operands.iter().filter(|spec| spec.arity == crate::module::row::Arity::One).count();
             if operands.len() < needed {
                 return Err(format!("needs {needed} operands, has {}", operands.len()));
             }

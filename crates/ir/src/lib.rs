@@ -12,7 +12,6 @@
 //!
 //! Left out on purpose: branches between blocks, and any knowledge of tensors, memory or devices.
 
-mod attr;
 mod attr_data;
 mod builder;
 mod diagnostic;
@@ -22,25 +21,24 @@ mod loc;
 mod module;
 pub mod pass;
 pub mod passes;
-mod row;
 pub mod scalar;
 pub mod text;
 mod types;
 mod verify;
 pub mod view;
 
-pub use attr::{Attr, AttrKey, DeclaredKey, Elements, EnumRow};
 pub use attr_data::{AttrData, AttrRow, DialectAttr};
 pub use builder::{Builder, Place, infer};
 pub use diagnostic::Diagnostic;
 pub use entity::{Block, Loc, Op, Region, Value};
 pub use facts::{AccessWidth, CostClass, LayoutRule, Rates};
 pub use loc::{LocData, LocTable};
-pub use module::{Def, Module, OpInit};
-pub use row::{
+pub use module::row::{
     ANY, Accuracy, Arity, AttrKind, AttrSpec, ConstantRules, Dialect, Effect, EvalArgs, EvalRule, Fold,
     Format, Infer, InferArgs, OpRow, Presence, Registry, Traits, TypeConstraint, ValueSpec, VerifyRule, one,
     optional, variadic,
 };
+pub use module::{Def, Module, OpInit};
+pub use types::attr::{Attr, AttrKey, DeclaredKey, Elements, EnumRow};
 pub use types::{FloatKind, Type, TypeKind, TypeParam, TypeRow};
 pub use verify::{verify, verify_structure};

@@ -1,10 +1,10 @@
 //! Checks the rules of the IR and those of each row; reports all violations that it can.
 
-use crate::attr::Attr;
 use crate::diagnostic::Diagnostic;
 use crate::entity::{Block, Op, Value};
 use crate::module::Module;
-use crate::row::{Arity, AttrKind, AttrSpec, Infer, InferArgs, Presence, Traits, ValueSpec};
+use crate::module::row::{Arity, AttrKind, AttrSpec, Infer, InferArgs, Presence, Traits, ValueSpec};
+use crate::types::attr::Attr;
 use crate::types::{Type, TypeKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -25,10 +25,10 @@
 //! constraint of an operand may stand what becomes of the memory that it stands for: `ptr: One PTR_LIKE => Read`,
 //! `src: One MEMORY => ReadUntil(WAIT)`; see [`Effect`](crate::Effect).
 
-use crate::attr::{Attr, EnumRow};
 use crate::entity::Value;
-use crate::row::{Arity, AttrKind, AttrSpec, Effect, Presence, ValueSpec};
+use crate::module::row::{Arity, AttrKind, AttrSpec, Effect, Presence, ValueSpec};
 use crate::types::Type;
+use crate::types::attr::{Attr, EnumRow};
 
 /// Where the values of a declared operand or result stand among all values: what precedes it, and what there is in all.
 #[derive(Clone, Copy)]
@@ -454,7 +454,7 @@ macro_rules! op_view {
 /// A declared operand or result.
 pub const fn value_spec(
     name: &'static str,
-    constraint: &'static crate::row::TypeConstraint,
+    constraint: &'static crate::module::row::TypeConstraint,
     arity: Arity,
 ) -> ValueSpec {
     ValueSpec { name, constraint, arity, effect: Effect::Unknown }

@@ -2,7 +2,7 @@
 
 use super::{BlockData, Def, Module, OpData, OpInit, RegionData, ValueData};
 use crate::entity::{Block, Loc, Op, Region, Value};
-use crate::row::OpRow;
+use crate::module::row::OpRow;
 use crate::types::Type;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

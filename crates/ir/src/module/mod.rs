@@ -7,13 +7,14 @@
 //! - The attribute slots of an operation are as many as its row declares.
 
 mod edit;
+pub(crate) mod row;
 
-use crate::attr::{Attr, AttrKey};
 use crate::entity::{Block, Loc, Op, Region, Value};
 use crate::loc::LocTable;
-use crate::row::{OpRow, Registry, Traits};
 use crate::types::Type;
+use crate::types::attr::{Attr, AttrKey};
 use cranelift_entity::PrimaryMap;
+use row::{OpRow, Registry, Traits};
 use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;

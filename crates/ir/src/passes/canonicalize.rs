@@ -6,9 +6,9 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::entity::{Block, Op, Value};
+use crate::module::row::{EvalArgs, Fold, Traits};
 use crate::module::{Module, OpInit};
 use crate::pass::PassRow;
-use crate::row::{EvalArgs, Fold, Traits};
 use crate::types::Type;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};

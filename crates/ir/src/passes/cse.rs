@@ -12,8 +12,8 @@
 use crate::diagnostic::Diagnostic;
 use crate::entity::{Block, Op, Value};
 use crate::module::Module;
+use crate::module::row::Traits;
 use crate::pass::PassRow;
-use crate::row::Traits;
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};

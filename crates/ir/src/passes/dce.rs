@@ -2,12 +2,12 @@
 //!
 //! Input: a module with private functions that were inlined everywhere. Output: the module without them.
 
-use crate::attr::Attr;
 use crate::diagnostic::Diagnostic;
 use crate::entity::Op;
 use crate::module::Module;
+use crate::module::row::Traits;
 use crate::pass::PassRow;
-use crate::row::Traits;
+use crate::types::attr::Attr;
 
 /// Removes private functions that nobody calls.
 pub static SYMBOL_DCE: PassRow =

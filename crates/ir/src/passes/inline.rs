@@ -10,13 +10,13 @@
 //! that calls itself, directly or not, is an error.
 
 use super::dce::SYMBOL_DCE;
-use crate::attr::Attr;
 use crate::diagnostic::Diagnostic;
 use crate::entity::{Loc, Op};
 use crate::loc::LocData;
 use crate::module::Module;
+use crate::module::row::Traits;
 use crate::pass::PassRow;
-use crate::row::Traits;
+use crate::types::attr::Attr;
 use rustc_hash::FxHashMap;
 
 /// Replaces calls by bodies.

@@ -11,13 +11,13 @@
 //! constant other than zero and minus one.
 
 use super::canonicalize::constant_value;
-use crate::attr::DeclaredKey;
 use crate::diagnostic::Diagnostic;
 use crate::entity::{Op, Region};
 use crate::module::Module;
+use crate::module::row::Traits;
 use crate::pass::PassRow;
-use crate::row::Traits;
 use crate::scalar::sign_extend;
+use crate::types::attr::DeclaredKey;
 
 /// Moves invariant operations out of loops.
 pub static LICM: PassRow =

@@ -1,6 +1,6 @@
 //! Reads the directive strings of [`crate::Format::Text`] into a list of steps, once for each row.
 
-use crate::row::OpRow;
+use crate::module::row::OpRow;
 use rustc_hash::FxHashMap;
 use std::sync::{OnceLock, RwLock};
 

@@ -4,10 +4,10 @@
 //! of the regions nested in it, which go on from the counters where the outer region ended. Names of one nested
 //! region are free again in the next.
 
-use crate::attr::Attr;
 use crate::entity::{Block, Op, Region, Value};
+use crate::module::row::Traits;
 use crate::module::{Def, Module};
-use crate::row::Traits;
+use crate::types::attr::Attr;
 use rustc_hash::FxHashSet;
 use std::fmt::Write;
 use std::sync::Arc;

@@ -3,13 +3,13 @@
 //! The parser reads characters on demand, without a list of tokens, because the same characters mean different things
 //! in shapes (`128x64xf32`), names and numbers. Nothing it reads makes it panic; nesting is limited.
 
-use crate::attr::Attr;
 use crate::diagnostic::Diagnostic;
 use crate::entity::{Block, Loc, Op, Value};
 use crate::module::Module;
-use crate::row::Registry;
+use crate::module::row::Registry;
 use crate::text::name::name_values;
 use crate::types::Type;
+use crate::types::attr::Attr;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::fmt;

@@ -1,9 +1,9 @@
 //! Reads attributes.
 
-use crate::attr::{Attr, AttrKey, Elements};
-use crate::row::{AttrKind, AttrSpec};
+use crate::module::row::{AttrKind, AttrSpec};
 use crate::scalar::{float_bits, sign_extend, truncate};
 use crate::text::parse::{Alias, ParseError, Parser, is_word, parse_integer};
+use crate::types::attr::{Attr, AttrKey, Elements};
 use crate::types::{FloatKind, Type};
 use std::sync::Arc;
 

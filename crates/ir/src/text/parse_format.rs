@@ -1,14 +1,14 @@
 //! Reads an operation as the steps of its format say.
 
-use crate::attr::Attr;
 use crate::builder::infer;
 use crate::entity::{Op, Value};
 use crate::module::OpInit;
-use crate::row::{Arity, AttrKind, OpRow};
+use crate::module::row::{Arity, AttrKind, OpRow};
 use crate::text::format::{Directive, Part, steps};
 use crate::text::parse::{ParseError, Parser};
 use crate::text::parse_attr::NamedAttr;
 use crate::types::Type;
+use crate::types::attr::Attr;
 use smallvec::SmallVec;
 
 /// What was read of an operation.

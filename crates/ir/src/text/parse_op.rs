@@ -1,13 +1,13 @@
 //! Reads operations, regions and names of values.
 
-use crate::attr::{Attr, AttrKey};
 use crate::entity::{Block, Loc, Op, Region, Value};
 use crate::loc::LocData;
 use crate::module::OpInit;
-use crate::row::{Format, OpRow, Traits};
+use crate::module::row::{Format, OpRow, Traits};
 use crate::text::parse::{Alias, Group, ParseError, Parser, is_word};
 use crate::text::parse_attr::{NamedAttr, slot_attr};
 use crate::types::Type;
+use crate::types::attr::{Attr, AttrKey};
 use smallvec::SmallVec;
 
 /// A block argument or a parameter of a function as it is written.

@@ -1,6 +1,6 @@
 //! Reads types.
 
-use crate::row::TypeConstraint;
+use crate::module::row::TypeConstraint;
 use crate::text::alias::skip_angles;
 use crate::text::parse::{ParseError, Parser};
 use crate::types::{FloatKind, Type, TypeRow};

@@ -5,13 +5,13 @@
 
 mod op;
 
-use crate::attr::{Attr, AttrKey};
 use crate::entity::{Block, Loc, Op, Region, Value};
 use crate::module::Module;
-use crate::row::Traits;
+use crate::module::row::Traits;
 use crate::text::alias::{Aliases, DefinitionPlace, write_string};
 use crate::text::decimal::write_int;
 use crate::text::name::{Label, name_values, place_in_group, result_groups};
+use crate::types::attr::{Attr, AttrKey};
 use crate::types::{Type, TypeKind};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;

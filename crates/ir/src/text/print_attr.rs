@@ -1,13 +1,13 @@
 //! Prints attributes.
 
-use crate::attr::{Attr, Elements};
 use crate::attr_data::DialectAttr;
 use crate::entity::Op;
-use crate::row::{AttrKind, OpRow};
+use crate::module::row::{AttrKind, OpRow};
 use crate::text::number::write_float;
 use crate::text::print::DictEdit;
 use crate::text::print::Printer;
 use crate::types::Type;
+use crate::types::attr::{Attr, Elements};
 use std::fmt::Write;
 
 impl Printer<'_> {

@@ -1,10 +1,10 @@
 //! Prints an operation behind its results: the generic form, and formats given by directives.
 
-use crate::attr::Attr;
 use crate::entity::{Op, Value};
-use crate::row::{Arity, AttrKind, Format, OpRow};
+use crate::module::row::{Arity, AttrKind, Format, OpRow};
 use crate::text::format::{Directive, Directives, Part, steps};
 use crate::text::print::{Printer, RegionStyle};
+use crate::types::attr::Attr;
 
 /// Writes the name of an operation and all behind it, without the location.
 pub(super) fn print_op(printer: &mut Printer<'_>, op: Op) {

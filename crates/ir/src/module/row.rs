@@ -20,12 +20,12 @@
 
 mod effect;
 
-use crate::attr::{Attr, EnumRow};
+use super::Module;
 use crate::attr_data::AttrRow;
 use crate::entity::{Op, Value};
 use crate::facts::{AccessWidth, CostClass, LayoutRule, Rates};
-use crate::module::Module;
 use crate::text::{ParseError, Parser, Printer};
+use crate::types::attr::{Attr, EnumRow};
 use crate::types::{Type, TypeRow};
 use smallvec::SmallVec;
 

@@ -3,8 +3,8 @@
 //! An operation's own attributes live in typed slots that its row declares ([`crate::AttrSpec`]). Attributes that
 //! anyone may add (hints, options) are keyed by an [`AttrKey`] that is declared once.
 
+use super::Type;
 use crate::attr_data::{AttrData, DialectAttr};
-use crate::types::Type;
 use std::sync::Arc;
 
 /// The cases of an enumeration attribute, such as the predicate of a comparison.

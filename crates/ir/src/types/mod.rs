@@ -5,8 +5,10 @@
 //! which types were interned. Integers, floats and functions are built in; everything else (tensors, pointers, …) is a
 //! [`TypeRow`] that a dialect declares.
 
-use crate::attr::Attr;
+pub(crate) mod attr;
+
 use crate::text::{ParseError, Parser, Printer};
+use attr::Attr;
 use rustc_hash::FxHashSet;
 use std::fmt;
 use std::hash::{Hash, Hasher};
