@@ -258,38 +258,44 @@ pub fn debug() -> bool {
     }
 }
 
-/// The value of a flag of the table; a damaged value counts as the default.
+/// The value of a flag of the table.
 ///
 /// # Panics
-/// As all of these, when the table has no such knob.
+/// As all of these, when the table has no such knob, or has it as another kind.
 pub fn flag(group: &str, name: &str) -> bool {
-    matches!(lookup(group, name), KnobValue::Bool(true))
-}
-
-/// The text of a knob; empty where it has none.
-pub fn text(group: &str, name: &str) -> String {
-    opt_text(group, name).unwrap_or_default()
+    match lookup(group, name) {
+        KnobValue::Bool(flag) => flag,
+        other => panic!("knob `{group}.{name}` is read as a flag and holds {other:?}"),
+    }
 }
 
 /// The text of a knob that may have none.
 pub fn opt_text(group: &str, name: &str) -> Option<String> {
     match lookup(group, name) {
         KnobValue::Text(text) => Some(text),
-        _ => None,
+        KnobValue::None => None,
+        other => panic!("knob `{group}.{name}` is read as a text and holds {other:?}"),
     }
 }
 
-/// The number of a knob; a damaged value counts as the default.
+/// The text of a knob that always has one.
+pub fn text(group: &str, name: &str) -> String {
+    opt_text(group, name).unwrap_or_else(|| panic!("knob `{group}.{name}` is read as a text and has none"))
+}
+
+/// The number of a knob.
 pub fn number(group: &str, name: &str) -> i64 {
     match lookup(group, name) {
         KnobValue::Int(number) => number,
-        _ => 0,
+        other => panic!("knob `{group}.{name}` is read as a number and holds {other:?}"),
     }
 }
 
+/// The value of a knob. Where the environment has a text that is none of its values, the default counts, and that is
+/// said once.
 fn lookup(group: &str, name: &str) -> KnobValue {
     let row = find(group, name).unwrap_or_else(|error| panic!("{error}"));
-    get(row).unwrap_or_else(|_| default_of(row))
+    get(row).unwrap_or_else(|error| notice::default_instead(row, &error))
 }
 
 #[cfg(test)]

@@ -51,6 +51,12 @@ pub(super) fn set_by_code(row: &'static KnobRow, value: &KnobValue) -> Result<()
     }
 }
 
+/// The default of a knob whose variable cannot be read, which is said.
+pub(super) fn default_instead(row: &'static KnobRow, error: &RuntimeError) -> KnobValue {
+    say_once(row, &format!("{error}; the default counts"));
+    default_of(row)
+}
+
 /// Whether a value asks for nothing: it is the default, or none.
 fn is_unsaid(row: &KnobRow, value: &KnobValue) -> bool {
     *value == KnobValue::None

@@ -46,6 +46,18 @@ fn a_damaged_number_names_its_variable() {
 }
 
 #[test]
+#[should_panic(expected = "knob `cache.dir` is read as a number and holds Text")]
+fn a_knob_that_is_no_number_is_not_read_as_one() {
+    super::number("cache", "dir");
+}
+
+#[test]
+#[should_panic(expected = "knob `cache.limit` is read as a flag and holds Int")]
+fn a_knob_that_is_no_flag_is_not_read_as_one() {
+    super::flag("cache", "limit");
+}
+
+#[test]
 fn the_folder_of_the_cache_is_absolute() {
     let row = find("cache", "dir").expect("it is in the table");
     let here = std::env::current_dir().expect("there is one");
