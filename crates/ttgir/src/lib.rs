@@ -67,7 +67,6 @@ pub fn registry() -> &'static ir::Registry {
 pub static PASSES: &[&ir::pass::PassRow] = &[
     &from_ttir::BOX_LOADS,
     &from_ttir::KEEP_DESCRIPTORS,
-    &from_ttir::EXPAND_DESCRIPTORS,
     &from_ttir::EXPAND_CAT,
     &passes::SPLIT_PRECISION,
     &passes::REBASE_POINTERS,

@@ -27,13 +27,11 @@ use rustc_hash::FxHashMap;
 use ttir::ops::constant::splat_bits;
 use ttir::ops::descriptor::{DescriptorAccessOp, MAKE, MakeDescriptorOp, Padding};
 use ttir::ops::func::{FuncOp, kernels};
+use ttir::passes::KEPT;
 use ttir::types::{elem, elem_bytes, shape};
 
 /// Attribute of a tensor descriptor that launches make: the kernel writes by it.
 pub static MAP_WRITTEN: DeclaredKey = DeclaredKey::new("tt.map_written", "The kernel writes by it.");
-
-/// Attribute of the making of a descriptor: bulk copies go by it, and the kernel writes it to memory for them.
-pub(crate) static KEPT: DeclaredKey = DeclaredKey::new("tt.kept", "Bulk copies go by this descriptor.");
 
 /// Keeps descriptors for bulk copies.
 pub(crate) static KEEP_DESCRIPTORS: PassRow = PassRow {

@@ -10,10 +10,8 @@
 //! first: tensor descriptors that bulk copies do not serve as addresses and masks, concatenation as pairs, scaled
 //! dots as dots of widened operands.
 
-mod blocks;
 mod box_loads;
 mod cat;
-mod descriptors;
 mod map_parts;
 mod maps;
 mod scaled;
@@ -21,7 +19,6 @@ mod scaled;
 pub(crate) use box_loads::BOX_LOADS;
 pub use box_loads::{GUARDS, LOAD_NOTES, guards, load_notes};
 pub(crate) use cat::EXPAND_CAT;
-pub(crate) use descriptors::EXPAND_DESCRIPTORS;
 pub use map_parts::{Combine, MAP_OF, MapPart, MapParts, map_parts};
 pub(crate) use maps::KEEP_DESCRIPTORS;
 pub use maps::MAP_WRITTEN;
@@ -34,7 +31,7 @@ use ir::pass::PassRow;
 use ir::{Diagnostic, Module};
 use layout::Dim;
 use ttir::ops::func::FUNC;
-use ttir::passes::FLATTEN_DESCRIPTORS;
+use ttir::passes::{EXPAND_DESCRIPTORS, FLATTEN_DESCRIPTORS};
 use ttir::types::{is_odd, is_tensor, shape};
 
 /// Forms that no layout or machine has are written otherwise.

@@ -12,7 +12,6 @@
 //! scales that are floats themselves, `ieee` does. What leaves the range of the format becomes zero, a subnormal number
 //! or infinity.
 
-use super::blocks::Blocks;
 use crate::Machine;
 use crate::ops::scaled_dot::{GROUP, SCALED_DOT, ScaledDotOp, elements_of_a_byte};
 use crate::passes::{Context, fits_scaled};
@@ -23,6 +22,7 @@ use ttir::ops::arith_cast::{EXTF, EXTUI, FP_TO_FP, TRUNCF, TT_BITCAST};
 use ttir::ops::arith_float::MULF;
 use ttir::ops::arith_int::{ANDI, ORI, SHLI, SHRUI};
 use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate, SELECT};
+use ttir::ops::constant;
 use ttir::ops::dot::{DOT, DOT_SCALED, DotOp, DotScaledOp, InputPrecision, ScaleType};
 use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, ExpandDimsOp, JOIN, RESHAPE, TRANS, TransOp};
 use ttir::types::{elem, shape, tensor, with_elem};
@@ -109,9 +109,8 @@ fn keep(module: &mut Module, op: Op, machine: &Machine) -> Option<()> {
     let ty = module.ty(result);
     let mut builder = Builder::before(module, op);
     let scales = scales.map(|(scale, lines)| {
-        let one = |builder: &mut Builder<'_>| {
-            Blocks { builder }.constant(tensor(&[lines, groups], Type::int(8)), ONE)
-        };
+        let one =
+            |builder: &mut Builder<'_>| constant::build(builder, tensor(&[lines, groups], Type::int(8)), ONE);
         scale.unwrap_or_else(|| one(&mut builder))
     });
     let is_narrow = elem(ty).scalar_bits().is_some_and(|bits| bits < 32);
@@ -225,14 +224,14 @@ fn expand(module: &mut Module, op: Op) -> Result<(), String> {
     let (sees_nan, c, result) = (!dot.fast_math(), dot.c(), dot.d());
     let ty = module.ty(result);
     let mut builder = Builder::before(module, op);
-    let mut widen = Widen { blocks: Blocks { builder: &mut builder }, number, sees_nan };
+    let mut widen = Widen { builder: &mut builder, number, sees_nan };
     let (x, y) = (widen.operand(&a)?, widen.operand(&b)?);
     // Sums are in binary32, as everywhere.
     let is_narrow = elem(ty).scalar_bits().is_some_and(|bits| bits < 32);
     let sum =
         if is_narrow { widen.build_as(&EXTF, &[c], with_elem(ty, Type::float(FloatKind::F32))) } else { c };
     let attrs = DotOp::attrs(number.precision, 0);
-    let mut dot = widen.blocks.builder.build(&DOT, &[x, y, sum], &attrs);
+    let mut dot = widen.builder.build(&DOT, &[x, y, sum], &attrs);
     if is_narrow {
         dot = widen.build_as(&TRUNCF, &[dot], ty);
     }
@@ -243,7 +242,7 @@ fn expand(module: &mut Module, op: Op) -> Result<(), String> {
 
 /// Widens operands at a place.
 struct Widen<'b, 'm> {
-    blocks: Blocks<'b, 'm>,
+    builder: &'b mut Builder<'m>,
     number: Number,
     /// Whether a scale may be NaN.
     sees_nan: bool,
@@ -251,22 +250,22 @@ struct Widen<'b, 'm> {
 
 impl Widen<'_, '_> {
     fn ty(&self, value: Value) -> Type {
-        self.blocks.builder.module.ty(value)
+        self.builder.module.ty(value)
     }
 
     fn build(&mut self, row: &'static OpRow, operands: &[Value]) -> Value {
-        self.blocks.builder.build(row, operands, &[])
+        self.builder.build(row, operands, &[])
     }
 
     fn build_as(&mut self, row: &'static OpRow, operands: &[Value], ty: Type) -> Value {
         let attrs = vec![None; row.attrs.len()];
-        self.blocks.builder.build_as(row, operands, &attrs, ty)
+        self.builder.build_as(row, operands, &attrs, ty)
     }
 
     /// The same block of integers and a number.
     fn with_bits(&mut self, row: &'static OpRow, value: Value, bits: u64) -> Value {
         let ty = self.ty(value);
-        let number = self.blocks.constant(ty, bits);
+        let number = constant::build(self.builder, ty, bits);
         self.build(row, &[value, number])
     }
 
@@ -276,7 +275,7 @@ impl Widen<'_, '_> {
     }
 
     fn transpose(&mut self, value: Value, order: Vec<i64>) -> Value {
-        self.blocks.builder.build(&TRANS, &[value], &TransOp::attrs(&order))
+        self.builder.build(&TRANS, &[value], &TransOp::attrs(&order))
     }
 
     /// The numbers of an operand times their scales, rounded once.
@@ -379,9 +378,10 @@ impl Widen<'_, '_> {
     /// `then` where the integers are `number`.
     fn where_equal(&mut self, ints: Value, number: u64, then: u64, otherwise: Value) -> Value {
         let ty = self.ty(ints);
-        let (number, then) = (self.blocks.constant(ty, number), self.blocks.constant(ty, then));
+        let (number, then) =
+            (constant::build(self.builder, ty, number), constant::build(self.builder, ty, then));
         let equal = CmpIOp::attrs(CmpIPredicate::Eq);
-        let is_equal = self.blocks.builder.build(&CMPI, &[ints, number], &equal);
+        let is_equal = self.builder.build(&CMPI, &[ints, number], &equal);
         self.build(&SELECT, &[is_equal, then, otherwise])
     }
 
@@ -398,7 +398,7 @@ impl Widen<'_, '_> {
         }
         let mut all = factors;
         if groups != k {
-            all = self.blocks.builder.build(&EXPAND_DIMS, &[all], &ExpandDimsOp::attrs(rank));
+            all = self.builder.build(&EXPAND_DIMS, &[all], &ExpandDimsOp::attrs(rank));
             grouped.push(k / groups);
             all = self.build_as(&BROADCAST, &[all], tensor(&grouped, elem(self.ty(all))));
             lines.push(k);

@@ -4,7 +4,6 @@ use super::atomic::Rmw;
 use super::memory::{CacheModifier, EvictionPolicy};
 use super::memory_text;
 use crate::types::{DESCRIPTOR, INT, INT_LIKE, POINTER, TENSOR_ONLY, elem, is_unsigned, shape, tensor};
-use ir::view::EnumAttr;
 use ir::{Effect, Format, Infer, Module, Op, OpRow, Traits, Value};
 use smallvec::smallvec;
 
@@ -39,11 +38,6 @@ pub fn atomic_kind(descriptor: ir::Type, kind: ReduceKind) -> Option<Rmw> {
         (ReduceKind::Xor, false) => Rmw::Xor,
         _ => return None,
     })
-}
-
-/// The same by keywords.
-pub fn atomic_name(descriptor: ir::Type, kind: &str) -> Option<&'static str> {
-    atomic_kind(descriptor, ReduceKind::from_keyword(kind)?).map(Rmw::keyword)
 }
 
 ir::op_view! {

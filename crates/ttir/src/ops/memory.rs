@@ -96,7 +96,7 @@ pub static LOAD: OpRow = OpRow {
         }
         super::same_shape(module, op)
     }),
-    patterns: &[crate::passes::patterns::simplify_load_mask],
+    patterns: &[crate::passes::patterns::simplify_mask],
     ..LoadOp::ROW
 };
 
@@ -128,7 +128,7 @@ pub static STORE: OpRow = OpRow {
         check_pointee(module, op, 0, 1)?;
         super::same_shape(module, op)
     }),
-    patterns: &[crate::passes::patterns::simplify_store_mask],
+    patterns: &[crate::passes::patterns::simplify_mask],
     ..StoreOp::ROW
 };
 

@@ -1,6 +1,7 @@
 //! Passes over block-level code that no target is needed for, and the list of all that every target runs first.
 
 mod accumulate_dots;
+mod expand_descriptors;
 mod flatten_descriptors;
 mod pad_blocks;
 pub(crate) mod patterns;
@@ -8,6 +9,7 @@ mod reorder_broadcast;
 mod share_exponentials;
 
 pub use accumulate_dots::ACCUMULATE_DOTS;
+pub use expand_descriptors::{EXPAND_DESCRIPTORS, Inside, KEPT, expand_descriptors};
 pub use flatten_descriptors::FLATTEN_DESCRIPTORS;
 pub use pad_blocks::PAD_BLOCKS;
 pub use reorder_broadcast::REORDER_BROADCAST;
@@ -17,8 +19,14 @@ use ir::pass::PassRow;
 use ir::passes::{CANONICALIZE, CSE, INLINE, LICM, SYMBOL_DCE};
 
 /// The passes of this crate, for tools that find passes by name.
-pub static ALL: &[&PassRow] =
-    &[&ACCUMULATE_DOTS, &FLATTEN_DESCRIPTORS, &PAD_BLOCKS, &REORDER_BROADCAST, &SHARE_EXPONENTIALS];
+pub static ALL: &[&PassRow] = &[
+    &ACCUMULATE_DOTS,
+    &EXPAND_DESCRIPTORS,
+    &FLATTEN_DESCRIPTORS,
+    &PAD_BLOCKS,
+    &REORDER_BROADCAST,
+    &SHARE_EXPONENTIALS,
+];
 
 /// What turns the front end's code into the form that the lowerings expect: one function a kernel, uniform values
 /// scalar, constants known, nothing twice, nothing unused.

@@ -12,7 +12,7 @@ use ir::{FloatKind, Op, Type as IrType};
 use llir::{Flags, FunctionBuilder, Param, ParamAttributes, Type, Value};
 use target::{CompileOptions, KernelParam, OVERLAPPING, ParamKind, TargetError};
 use ttir::ops::func::{self, FuncOp};
-use ttir::passes::FLATTEN_DESCRIPTORS;
+use ttir::passes::{FLATTEN_DESCRIPTORS, Inside, expand_descriptors};
 
 /// A kernel as llir.
 pub(crate) struct Lowered {
@@ -47,8 +47,9 @@ pub(crate) fn lower(
     if !options.guarded || options.extra.contains_key(OVERLAPPING) {
         super::accesses::let_overlap(&mut module, kernel);
     }
-    (FLATTEN_DESCRIPTORS.run)(&mut module).map_err(|error| LowerError::from(error).into_target(&module))?;
-    super::descriptors::expand(&mut module, kernel).map_err(|error| error.into_target(&module))?;
+    (FLATTEN_DESCRIPTORS.run)(&mut module)
+        .and_then(|()| expand_descriptors(&mut module, Inside::Runs))
+        .map_err(|error| LowerError::from(error).into_target(&module))?;
     super::carried_reductions::shrink(&mut module, kernel);
     let moves = super::induction::simplify(&mut module, kernel);
     match lower_kernel(&module, kernel, moves, &Subtarget::new(machine), options) {

@@ -27,7 +27,6 @@ mod combine;
 mod control;
 #[cfg(test)]
 mod deep_tests;
-mod descriptors;
 mod divide;
 mod dot;
 mod dot_loop;

@@ -9,11 +9,13 @@
 //! ```
 
 use super::replace;
+use crate::ops::access::AccessOp;
 use crate::ops::arith_int::{ADDI, int_value};
 use crate::ops::constant;
-use crate::ops::memory::{AddPtrOp, LoadOp, StoreOp};
+use crate::ops::memory::AddPtrOp;
 use crate::types::elem;
 use ir::{Builder, Module, Op, Value};
+use smallvec::SmallVec;
 
 /// Whether two offsets may be added before they are applied: the sum of 64 bits wraps as addresses do; a narrower one
 /// must not overflow, which is known of constants only.
@@ -52,37 +54,25 @@ fn known_mask(module: &Module, mask: Option<Value>) -> Option<bool> {
     Some(constant::splat_bits(module.constant(mask?)?)? & 1 != 0)
 }
 
-/// See the file. Without `other`, what is not loaded is 0, as in the interpreter.
-pub(crate) fn simplify_load_mask(module: &mut Module, op: Op) -> bool {
-    let load = LoadOp::new(module, op);
-    let Some(holds) = known_mask(module, load.mask()) else { return false };
-    let (pointer, ty) = (load.ptr(), module.ty(load.result()));
+/// See the file, of loads and stores. Without `other`, what is not loaded is 0, as in the interpreter.
+pub(crate) fn simplify_mask(module: &mut Module, op: Op) -> bool {
+    let access = AccessOp::new(module, op);
+    let Some(holds) = known_mask(module, access.mask()) else { return false };
     if holds {
-        module.set_operands(op, &[pointer]);
+        let operands: SmallVec<[Value; 2]> =
+            [Some(access.ptr()), access.value()].into_iter().flatten().collect();
+        module.set_operands(op, &operands);
         return true;
     }
-    let value = match load.other() {
+    let Some(ty) = access.result().map(|result| module.ty(result)) else {
+        module.erase(op);
+        return true;
+    };
+    let value = match access.other() {
         Some(other) => other,
         None if elem(ty).scalar_bits().is_some() => constant::build(&mut Builder::before(module, op), ty, 0),
         // There are no constant addresses.
         None => return false,
     };
     replace(module, op, value)
-}
-
-/// See the file.
-pub(crate) fn simplify_store_mask(module: &mut Module, op: Op) -> bool {
-    let store = StoreOp::new(module, op);
-    match known_mask(module, store.mask()) {
-        None => false,
-        Some(true) => {
-            let (pointer, value) = (store.ptr(), store.value());
-            module.set_operands(op, &[pointer, value]);
-            true
-        }
-        Some(false) => {
-            module.erase(op);
-            true
-        }
-    }
 }

@@ -14,7 +14,7 @@ pub(crate) use control::{
     drop_repeated_assert, drop_unneeded_values, fold_if, forward_invariant_values, inline_single_iteration,
     skip_empty_loop,
 };
-pub(crate) use memory::{combine_addptr, simplify_load_mask, simplify_store_mask};
+pub(crate) use memory::{combine_addptr, simplify_mask};
 pub(crate) use select::select_by_scalar;
 pub(crate) use shape::{
     broadcast_of_broadcast, broadcast_of_splat, expand_dims_of_splat, fold_same_type, fold_trans,

@@ -65,18 +65,6 @@ static RESTRICTED: &[Restriction] = &[
     Restriction { row: &arith_float::PRECISE_DIVF, fits: |elem| elem.scalar_bits() == Some(32) },
     Restriction { row: &math::PRECISE_SQRT, fits: |elem| elem.scalar_bits() == Some(32) },
     Restriction { row: &math::ABSI, fits: |elem| elem.as_int() != Some(1) },
-    // The language has functions of these two formats only.
-    Restriction { row: &math::EXP, fits: |elem| elem.scalar_bits() >= Some(32) },
-    Restriction { row: &math::EXP2, fits: |elem| elem.scalar_bits() >= Some(32) },
-    Restriction { row: &math::LOG, fits: |elem| elem.scalar_bits() >= Some(32) },
-    Restriction { row: &math::LOG2, fits: |elem| elem.scalar_bits() >= Some(32) },
-    Restriction { row: &math::LOG1P, fits: |elem| elem.scalar_bits() >= Some(32) },
-    Restriction { row: &math::SIN, fits: |elem| elem.scalar_bits() >= Some(32) },
-    Restriction { row: &math::COS, fits: |elem| elem.scalar_bits() >= Some(32) },
-    Restriction { row: &math::SQRT, fits: |elem| elem.scalar_bits() >= Some(32) },
-    Restriction { row: &math::RSQRT, fits: |elem| elem.scalar_bits() >= Some(32) },
-    Restriction { row: &math::ERF, fits: |elem| elem.scalar_bits() >= Some(32) },
-    Restriction { row: &math::TANH, fits: |elem| elem.scalar_bits() >= Some(32) },
 ];
 
 /// Casts: from and to which element types. Small steps only where a conversion through another format would round
@@ -104,10 +92,10 @@ fn int_to_float(from: Type, to: Type) -> bool {
 }
 
 fn fits(row: &'static OpRow, ty: Type) -> bool {
-    RESTRICTED
-        .iter()
-        .filter(|restriction| restriction.row.is(row))
-        .all(|restriction| (restriction.fits)(elem(ty)))
+    // The language has functions that are not exact of two formats only.
+    let has_format = row.accuracy.is_none() || elem(ty).scalar_bits() >= Some(32);
+    let mut own = RESTRICTED.iter().filter(|restriction| restriction.row.is(row));
+    has_format && own.all(|restriction| (restriction.fits)(elem(ty)))
 }
 
 /// Rows that take operands of one type and whose result type follows.

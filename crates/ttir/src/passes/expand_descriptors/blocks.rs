@@ -1,17 +1,27 @@
 //! Blocks of indices, addresses and masks, built from vectors along one dimension.
 
+use crate::ops::arith_cast::{EXTSI, TRUNCI};
+use crate::ops::arith_int::{ADDI, ANDI, MULI};
+use crate::ops::compare::{CMPI, CmpIOp, CmpIPredicate};
+use crate::ops::constant;
+use crate::ops::memory::ADDPTR;
+use crate::ops::shape::{BROADCAST, EXPAND_DIMS, MAKE_RANGE, SPLAT};
+use crate::types::{elem, is_tensor, shape, tensor, with_elem};
 use ir::{Attr, Builder, Type, Value};
-use ttir::ops::arith_cast::EXTSI;
-use ttir::ops::arith_int::{ADDI, ANDI, MULI};
-use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate};
-use ttir::ops::constant::{CONSTANT, attr_from_bits};
-use ttir::ops::memory::ADDPTR;
-use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, MAKE_RANGE, SPLAT};
-use ttir::types::{elem, is_tensor, shape, tensor, with_elem};
+
+/// How the test whether an index lies in a tensor is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Inside {
+    /// As one comparison, which is less work.
+    Unsigned,
+    /// As two comparisons of signed numbers, each of which holds for a run of neighbours.
+    Runs,
+}
 
 /// Builds blocks at a place.
 pub(super) struct Blocks<'b, 'm> {
     pub(super) builder: &'b mut Builder<'m>,
+    pub(super) form: Inside,
 }
 
 impl Blocks<'_, '_> {
@@ -19,18 +29,22 @@ impl Blocks<'_, '_> {
         self.builder.module.ty(value)
     }
 
-    /// A constant of a type with elements of these bits.
-    pub(super) fn constant(&mut self, ty: Type, bits: u64) -> Value {
-        let attr = attr_from_bits(ty, bits);
-        self.builder.build_as(&CONSTANT, &[], &[attr], ty)
-    }
-
     /// `start, start + 1, …`, so many.
     pub(super) fn count_from(&mut self, start: Value, count: i64) -> Value {
         let ends = [count, 0].map(|end| Some(Attr::int(end, Type::int(32))));
         let range = self.builder.build(&MAKE_RANGE, &[], &ends);
+        let start = self.narrow(start);
         let start = self.builder.build_as(&SPLAT, &[start], &[], tensor(&[count], Type::int(32)));
         self.builder.build(&ADDI, &[start, range], &[])
+    }
+
+    /// A scalar with 32 bits.
+    fn narrow(&mut self, value: Value) -> Value {
+        match self.ty(value).as_int() {
+            Some(bits) if bits > 32 => self.builder.build_as(&TRUNCI, &[value], &[], Type::int(32)),
+            Some(bits) if bits < 32 => self.builder.build_as(&EXTSI, &[value], &[], Type::int(32)),
+            _ => value,
+        }
     }
 
     /// Indices of 32 bits.
@@ -59,6 +73,10 @@ impl Blocks<'_, '_> {
     /// Every number times a scalar.
     pub(super) fn scale(&mut self, value: Value, factor: Value) -> Value {
         let ty = self.ty(value);
+        let factor = match self.ty(factor) {
+            same if same == elem(ty) => factor,
+            _ => self.builder.build_as(&EXTSI, &[factor], &[], elem(ty)),
+        };
         let factor = self.builder.build_as(&SPLAT, &[factor], &[], ty);
         self.builder.build(&MULI, &[value, factor], &[])
     }
@@ -79,8 +97,17 @@ impl Blocks<'_, '_> {
     /// Whether each number is from 0 up to, without, a scalar.
     pub(super) fn is_below(&mut self, value: Value, limit: Value) -> Value {
         let ty = self.ty(value);
+        let limit = self.narrow(limit);
         let limit = self.builder.build_as(&SPLAT, &[limit], &[], ty);
-        self.builder.build(&CMPI, &[value, limit], &CmpIOp::attrs(CmpIPredicate::Ult))
+        let mut compare =
+            |limit, predicate| self.builder.build(&CMPI, &[value, limit], &CmpIOp::attrs(predicate));
+        if self.form == Inside::Unsigned {
+            return compare(limit, CmpIPredicate::Ult);
+        }
+        let below = compare(limit, CmpIPredicate::Slt);
+        let zero = constant::int(self.builder, ty, 0);
+        let from = self.builder.build(&CMPI, &[value, zero], &CmpIOp::attrs(CmpIPredicate::Sge));
+        self.builder.build(&ANDI, &[from, below], &[])
     }
 
     /// Both conditions, each repeated where the other is larger.

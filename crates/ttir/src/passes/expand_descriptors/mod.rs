@@ -9,28 +9,35 @@
 //! A descriptor that is a parameter of a kernel is made by the kernel by now (`ttir::passes::FLATTEN_DESCRIPTORS`).
 //! Left out, and refused: descriptors that control flow carries, and reductions that memory does not do on floats.
 
-use super::blocks::Blocks;
-use super::maps::KEPT;
-use ir::pass::PassRow;
-use ir::view::EnumAttr;
-use ir::{Builder, Diagnostic, FloatKind, Module, Op, Type, Value};
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
-use ttir::ops::atomic::{ATOMIC_RMW, AtomicRmwOp, Scope, Sem};
-use ttir::ops::descriptor::{
+mod blocks;
+
+pub use blocks::Inside;
+
+use crate::ops::atomic::{ATOMIC_RMW, AtomicRmwOp, Scope, Sem};
+use crate::ops::constant;
+use crate::ops::descriptor::{
     self, DescriptorAccessOp, DescriptorGatherOp, DescriptorLoadOp, DescriptorReduceOp, DescriptorScatterOp,
     DescriptorStoreOp, MakeDescriptorOp, Padding,
 };
-use ttir::ops::func::{FuncOp, functions};
-use ttir::ops::memory::{CacheModifier, EvictionPolicy, LOAD, LoadOp, STORE};
-use ttir::types::{elem, shape};
+use crate::ops::func::{FuncOp, functions};
+use crate::ops::memory::{CacheModifier, EvictionPolicy, LOAD, LoadOp, STORE};
+use crate::types::{elem, shape};
+use blocks::Blocks;
+use ir::pass::PassRow;
+use ir::view::EnumAttr;
+use ir::{Builder, DeclaredKey, Diagnostic, FloatKind, Module, Op, Type, Value};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// Writes tensor descriptors as addresses and masks.
-pub(crate) static EXPAND_DESCRIPTORS: PassRow = PassRow {
+pub static EXPAND_DESCRIPTORS: PassRow = PassRow {
     name: "expand-descriptors",
     doc: "Writes accesses by tensor descriptors as accesses by addresses and masks.",
-    run,
+    run: |module| expand_descriptors(module, Inside::Unsigned),
 };
+
+/// Attribute of the making of a descriptor that stays one.
+pub static KEPT: DeclaredKey = DeclaredKey::new("tt.kept", "Bulk copies go by this descriptor.");
 
 /// What a descriptor is made of.
 #[derive(Clone, Debug)]
@@ -40,19 +47,25 @@ struct Parts {
     strides: SmallVec<[Value; 4]>,
     /// Whether what stands outside the tensor is NaN rather than 0.
     pads_nan: bool,
+    /// How the test whether an index lies inside is written.
+    form: Inside,
 }
 
 const CARRIED: &str = "a tensor descriptor cannot be carried by a loop or a condition, nor handed to a function that is not inlined";
 
 type Known = FxHashMap<Value, Parts>;
 
-fn run(module: &mut Module) -> Result<(), Diagnostic> {
+/// Writes accesses by tensor descriptors as accesses by addresses and masks, but for descriptors that are [`KEPT`].
+///
+/// # Errors
+/// Names a descriptor that control flow carries, and a reduction that memory does not do.
+pub fn expand_descriptors(module: &mut Module, form: Inside) -> Result<(), Diagnostic> {
     for function in functions(module).map(|func| func.op).collect::<Vec<_>>() {
         let mut known = Known::default();
         for op in module.walk(function) {
             if let Some(made) = MakeDescriptorOp::of(module, op) {
                 if module.extra_attr(op, KEPT.name).is_none() {
-                    known.insert(made.result(), Parts::of(made));
+                    known.insert(made.result(), Parts::of(made, form));
                 }
             } else if let Some(&(_, expand)) = ACCESSES.iter().find(|(row, _)| module.is(op, row)) {
                 if is_kept(module, function, op) {
@@ -94,13 +107,18 @@ static ACCESSES: &[(&ir::OpRow, Expand)] = &[
 ];
 
 impl Parts {
-    fn of(made: MakeDescriptorOp<'_>) -> Parts {
+    fn of(made: MakeDescriptorOp<'_>, form: Inside) -> Parts {
         Parts {
             base: made.base(),
             sizes: made.shape().into(),
             strides: made.strides().into(),
             pads_nan: made.padding() == Padding::Nan,
+            form,
         }
+    }
+
+    fn blocks<'b, 'm>(&self, builder: &'b mut Builder<'m>) -> Blocks<'b, 'm> {
+        Blocks { builder, form: self.form }
     }
 }
 
@@ -153,7 +171,7 @@ fn addresses(blocks: &mut Blocks<'_, '_>, parts: &Parts, dims: &[i64], indices: 
 
 fn padding(builder: &mut Builder<'_>, parts: &Parts, ty: Type) -> Value {
     let nan = elem(ty).as_float().map_or(0, |kind: FloatKind| ir::scalar::float_bits(kind, f64::NAN));
-    Blocks { builder }.constant(ty, if parts.pads_nan { nan } else { 0 })
+    constant::build(builder, ty, if parts.pads_nan { nan } else { 0 })
 }
 
 /// Where a load stands in the caches.
@@ -178,7 +196,7 @@ fn load(module: &mut Module, op: Op, parts: &Parts) -> Result<(), String> {
         return Err(format!("a block of shape {block:?} cannot be loaded as {dims:?}"));
     }
     let mut builder = Builder::before(module, op);
-    let at = block_at(&mut Blocks { builder: &mut builder }, parts, dims, &offsets);
+    let at = block_at(&mut parts.blocks(&mut builder), parts, dims, &offsets);
     load_from(&mut builder, op, parts, at, cached);
     Ok(())
 }
@@ -188,7 +206,7 @@ fn store(module: &mut Module, op: Op, parts: &Parts) -> Result<(), String> {
     let (value, offsets) = (store.src(), store.indices().to_vec());
     let dims = shape(module.ty(value));
     let mut builder = Builder::before(module, op);
-    let (address, inside) = block_at(&mut Blocks { builder: &mut builder }, parts, dims, &offsets);
+    let (address, inside) = block_at(&mut parts.blocks(&mut builder), parts, dims, &offsets);
     builder.build_effect(&STORE, &[address, value, inside], &[None, None]);
     module.erase(op);
     Ok(())
@@ -202,7 +220,7 @@ fn picked(
     parts: &Parts,
     dims: &[i64],
 ) -> (Value, Value) {
-    let mut blocks = Blocks { builder };
+    let mut blocks = parts.blocks(builder);
     let rows = blocks.as_index(rows);
     let columns = blocks.count_from(column, dims[1]);
     addresses(&mut blocks, parts, dims, &[rows, columns])
@@ -235,7 +253,7 @@ fn reduce(module: &mut Module, op: Op, parts: &Parts) -> Result<(), String> {
     let kind = descriptor::atomic_kind(module.ty(reduce.desc()), reduce.kind())
         .ok_or_else(|| format!("a descriptor cannot reduce {} by `{}`", elem(ty), reduce.kind().keyword()))?;
     let mut builder = Builder::before(module, op);
-    let (address, inside) = block_at(&mut Blocks { builder: &mut builder }, parts, shape(ty), &offsets);
+    let (address, inside) = block_at(&mut parts.blocks(&mut builder), parts, shape(ty), &offsets);
     let attrs = AtomicRmwOp::attrs(kind, Sem::Relaxed, Scope::Gpu);
     builder.build(&ATOMIC_RMW, &[address, value, inside], &attrs);
     module.erase(op);
