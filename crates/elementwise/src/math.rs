@@ -27,6 +27,7 @@ pub(crate) const TABLE: &[Entry] = &[
     (&math::PRECISE_SQRT, |ctx, e, x| function(ctx, (Math::PreciseSqrt, "sqrt"), e, x)),
     (&math::RSQRT, |ctx, e, x| function(ctx, (Math::Rsqrt, "rsqrt"), e, x)),
     (&math::TANH, |ctx, e, x| function(ctx, (Math::Tanh, "tanh"), e, x)),
+    (&math::COSH, |ctx, e, x| on_wide(ctx, e, x, |ctx, v| ctx.maths("cosh", v))),
     (&math::ERF, |ctx, e, x| on_wide(ctx, e, x, |ctx, v| ctx.maths("erf", v))),
 ];
 
@@ -41,6 +42,7 @@ pub(crate) const LONG: &[&OpRow] = &[
     &math::COS,
     &math::ERF,
     &math::TANH,
+    &math::COSH,
 ];
 
 fn intrinsic(ctx: &mut Ctx<'_, '_>, name: &str, elems: &Elems<'_>, x: &[Value]) -> Result<Value> {

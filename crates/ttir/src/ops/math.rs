@@ -24,6 +24,7 @@ pub(super) const ROWS: &[&OpRow] = &[
     &RSQRT,
     &ERF,
     &TANH,
+    &COSH,
     &FMA,
 ];
 
@@ -113,6 +114,11 @@ pub static ERF: OpRow = row("math.erf", "Error function.", |a, x| on_values(a, x
 pub static TANH: OpRow = row("math.tanh", "Hyperbolic tangent.", |a, x| on_values(a, x, |v| v[0].tanh()))
     .with_rates(8.0, 2.0)
     .within(2, [-9.0, 9.0]);
+
+/// Hyperbolic cosine.
+pub static COSH: OpRow = row("math.cosh", "Hyperbolic cosine.", |a, x| on_values(a, x, |v| v[0].cosh()))
+    .with_rates(10.0, 1.0)
+    .within(2, [-80.0, 80.0]);
 
 /// Absolute value of an integer.
 pub static ABSI: OpRow = OpRow {
