@@ -53,12 +53,59 @@ fn divide(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
 
 /// A division that has a result whatever the divisor is.
 fn guarded(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
-    let harmless = ctx.b.as_int(x[1]).is_some_and(|value| value != 0 && value != -1);
+    let divisor = ctx.b.as_int(x[1]);
+    let harmless = divisor.is_some_and(|value| value != 0 && value != -1);
+    if divisor.is_none()
+        && ctx.target.abilities().division != Division::Traps
+        && let Some(dividend) = short_dividend(ctx, op, x[0])
+    {
+        return of_short(ctx, op, dividend, x[1]);
+    }
     match ctx.target.abilities().division {
         Division::Traps if !harmless => untrapped(ctx, op, x),
         Division::Undefined if !harmless => defined(ctx, op, x),
         _ => ctx.b.binary(op, x[0], x[1]),
     }
+}
+
+/// The 32 bits that are widened to the dividend of a signed division of 64 bits: such a division is a long routine.
+fn short_dividend(ctx: &mut Ctx<'_, '_>, op: Op, dividend: Value) -> Option<Value> {
+    if !(op == Op::SDIV || op == Op::SREM) || ctx.b.ty(dividend) != Type::I64 {
+        return None;
+    }
+    let widened = ctx.b.func().defining(dividend).filter(|inst| inst.op == Op::SEXT)?.operands[0];
+    (ctx.b.ty(widened).lane_bits() <= 32).then(|| ctx.b.resize_signed(widened, Type::I32))
+}
+
+/// A signed division of 32 bits that are widened to 64, by magnitudes: a divisor of more bits than the dividend leaves
+/// zero, and the whole dividend as the remainder. Only the sign needs 64 bits, as the least number has a magnitude of 32.
+fn of_short(ctx: &mut Ctx<'_, '_>, op: Op, dividend: Value, divisor: Value) -> Value {
+    let (sign_32, sign_64) = (ctx.b.int(Type::I32, 31), ctx.b.int(Type::I64, 63));
+    let sign = ctx.b.binary(Op::ASHR, dividend, sign_32);
+    let other_sign = ctx.b.binary(Op::ASHR, divisor, sign_64);
+    let dividend = turned(ctx, dividend, sign);
+    let divisor = turned(ctx, divisor, other_sign);
+    let low = ctx.b.resize_unsigned(divisor, Type::I32);
+    let half = ctx.b.int(Type::I64, 32);
+    let high = ctx.b.binary(Op::LSHR, divisor, half);
+    let high = ctx.b.resize_unsigned(high, Type::I32);
+    let zero = ctx.b.zero(Type::I32);
+    let fits = ctx.b.icmp(IntCompare::Eq, high, zero);
+    let sign = ctx.b.resize_signed(sign, Type::I64);
+    let (unsigned, otherwise, sign) = match op {
+        Op::SDIV => (Op::UDIV, zero, ctx.b.xor(sign, other_sign)),
+        _ => (Op::UREM, dividend, sign),
+    };
+    let result = guarded(ctx, unsigned, &[dividend, low]);
+    let result = ctx.b.select(fits, result, otherwise);
+    let result = ctx.b.resize_unsigned(result, Type::I64);
+    turned(ctx, result, sign)
+}
+
+/// The number, or where the sign is all ones its negation.
+fn turned(ctx: &mut Ctx<'_, '_>, value: Value, sign: Value) -> Value {
+    let other = ctx.b.xor(value, sign);
+    ctx.b.sub(other, sign)
 }
 
 /// A division of magnitudes, which is what machines without an instruction for it do anyway. The magnitude of the least
@@ -78,10 +125,6 @@ fn defined(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
     let sign_bit = ctx.b.int(ty, i64::from(ty.lane_bits()) - 1);
     // All ones for negative numbers, else zero.
     let signs = [x[0], x[1]].map(|value| ctx.b.binary(Op::ASHR, value, sign_bit));
-    let turned = |ctx: &mut Ctx<'_, '_>, value: Value, sign: Value| {
-        let other = ctx.b.xor(value, sign);
-        ctx.b.sub(other, sign)
-    };
     let (dividend, divisor) = (turned(ctx, x[0], signs[0]), turned(ctx, x[1], signs[1]));
     let result = by_some(ctx, unsigned, dividend, divisor);
     let sign = if of_both { ctx.b.xor(signs[0], signs[1]) } else { signs[0] };

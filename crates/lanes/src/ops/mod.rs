@@ -132,15 +132,14 @@ fn shares_divisors(cx: &Cx<'_>, op: Op) -> Result<bool> {
 }
 
 /// Whether results may be equal in runs in which the operands are not: the truth values of masks, and quotients (which
-/// channel an element belongs to). What axis analysis says of a signed quotient holds for numbers that are not
-/// negative; shifts and masks of high bits round down, whatever the sign.
+/// channel an element belongs to). What axis analysis says of a signed quotient holds for dividends that are not
+/// negative: the sign of the divisor is that of the whole run. Shifts and masks of high bits round down, whatever the
+/// sign.
 fn is_equal_in_runs(cx: &Cx<'_>, op: Op) -> bool {
     let module = cx.module;
     if module.is(op, &DIVSI) {
-        let quotient = BinaryOp::new(module, op);
-        return [quotient.lhs(), quotient.rhs()]
-            .iter()
-            .all(|&value| cx.axis.get(value).is_some_and(|info| info.non_negative));
+        let dividend = cx.axis.get(BinaryOp::new(module, op).lhs());
+        return dividend.is_some_and(|info| info.non_negative);
     }
     [&CMPI, &DIVUI, &SHRSI, &SHRUI, &ANDI].iter().any(|row| module.is(op, row))
 }

@@ -48,10 +48,14 @@ const WANTED_OF_LONG: u64 = 16;
 const WIDEST: u64 = 8;
 /// Iterations at once, at most.
 const MOST_COPIES: u64 = 4;
-/// Bytes that a lane loads in all iterations of a loop that is unrolled as a whole, at most.
-const MOST_OF_WHOLE: u64 = 64;
-/// Operations of an unrolled body, at most.
+/// Iterations of a loop that is unrolled as a whole, at most.
+const MOST_WHOLE: u64 = 8;
+/// Bytes that a lane loads in all iterations of such a loop, at most. With 256 a norm of rows had too few programs on a
+/// multiprocessor.
+const MOST_OF_WHOLE: u64 = 128;
+/// Operations of an unrolled body, at most, and of a loop that is unrolled as a whole.
 const MOST_OPS: u64 = 400;
+const MOST_OPS_OF_WHOLE: u64 = 800;
 /// Elements of a lane in any value of the body, at most.
 const MOST_ELEMENTS: u64 = 16;
 /// The longest step, so that several of them are a number of the counter's type.
@@ -127,8 +131,8 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<UnrollPlan> {
     let by_count = count.map_or(MOST_COPIES, |count| count / 2);
     let most = (wanted / bytes).min(MOST_COPIES).min(by_size).min(by_count);
     let most = if bytes > WIDEST { 0 } else { most };
-    let few =
-        |&count: &u64| (2..=MOST_COPIES.min(by_size)).contains(&count) && bytes * count <= MOST_OF_WHOLE;
+    let most_whole = MOST_WHOLE.min(MOST_OPS_OF_WHOLE / inside.len() as u64);
+    let few = |&count: &u64| (2..=most_whole).contains(&count) && bytes * count <= MOST_OF_WHOLE;
     if let Some(copies) = count.filter(few) {
         let in_front =
             Apart::of(module, op, &loads, &stores, step, copies).is_some_and(|apart| apart.is_empty());
