@@ -77,8 +77,8 @@ fn short_dividend(ctx: &mut Ctx<'_, '_>, op: Op, dividend: Value) -> Option<Valu
     (ctx.b.ty(widened).lane_bits() <= 32).then(|| ctx.b.resize_signed(widened, Type::I32))
 }
 
-/// A signed division of 32 bits that are widened to 64, by magnitudes: a divisor of more bits than the dividend leaves
-/// zero, and the whole dividend as the remainder. Only the sign needs 64 bits, as the least number has a magnitude of 32.
+/// A signed division of 32 bits that are widened to 64, by magnitudes: a divisor of more bits leaves zero, and the
+/// whole dividend as the remainder. Only the sign needs 64 bits, as the least number has a magnitude of 32.
 fn of_short(ctx: &mut Ctx<'_, '_>, op: Op, dividend: Value, divisor: Value) -> Value {
     let (sign_32, sign_64) = (ctx.b.int(Type::I32, 31), ctx.b.int(Type::I64, 63));
     let sign = ctx.b.binary(Op::ASHR, dividend, sign_32);
