@@ -158,7 +158,7 @@ impl<'g> Run<'g> {
         let wanted = match group.size(module) {
             _ if group.has_effects() || group.scans() || group.is_sequential(module) => 1,
             // Chunks that hand nothing on do not wait for each other: the processor sees the next iteration's as well.
-            13..=24 if group.carriers().next().is_none() && group.long_members(module) == 0 => 2,
+            13..=24 if group.carriers().next().is_none() => 2,
             0..=24 => 4,
             25..=60 => 2,
             _ => 1,
