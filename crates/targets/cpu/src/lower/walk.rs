@@ -11,9 +11,6 @@ use super::plan::Root;
 use super::value::{At, Linear, Val, Window};
 use llir::{IntCompare, Type, Value};
 
-/// Registers of a chunk beside whose code a test for each store is not seen.
-const LONG_CHUNK: u32 = 4;
-
 impl Chunks<'_, '_> {
     /// Walks the whole space of a group.
     pub(crate) fn walk_space(&mut self, run: &Run<'_>) -> Result<()> {
@@ -111,8 +108,7 @@ impl Chunks<'_, '_> {
     }
 
     /// The chunks that are stored past the caches where that is wanted. Short code is there for both cases, past the
-    /// caches with no more chunks in an iteration than fill a line. Chunks of many registers, with elementary
-    /// functions, are there once: beside them a test in front of the store costs nothing.
+    /// caches with no more chunks in an iteration than fill a line; that of elementary functions is there once.
     fn full_chunks(
         &mut self,
         run: &Run<'_>,
@@ -120,7 +116,7 @@ impl Chunks<'_, '_> {
         unroll: i64,
         wanted: Value,
     ) -> Result<()> {
-        if run.nest.lanes >= LONG_CHUNK * self.machine.lanes() {
+        if run.group.long_members(self.module) > 0 {
             self.past(PastCaches::If(wanted)).inner(run, range, unroll, Vec::new())?;
             return Ok(());
         }
