@@ -7,26 +7,6 @@ use llir::{Type, Value};
 use rustc_hash::FxHashMap;
 use std::ops::{Deref, DerefMut};
 
-/// Stores past the caches, which a test at run time may want.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stream {
-    /// Whether it does.
-    pub(crate) wanted: Value,
-    /// How many elements lead to the first aligned one.
-    pub(crate) peel: Value,
-}
-
-/// When stores of full vectors go past the caches.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum PastCaches {
-    /// Never.
-    Never,
-    /// Always.
-    Always,
-    /// Where this holds.
-    If(Value),
-}
-
 /// What generated code takes for granted, because it runs behind a test.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Assumed {
@@ -34,8 +14,8 @@ pub(crate) struct Assumed {
     pub(crate) no_wrap: FxHashMap<IrValue, Value>,
     /// Divisors that serve by their inverses.
     pub(crate) inverses: FxHashMap<IrValue, Value>,
-    /// Stores of full vectors may go past the caches.
-    pub(crate) stream: Option<Stream>,
+    /// Where stores of full vectors go past the caches: how many elements lead to the first aligned one.
+    pub(crate) peel: Option<Value>,
 }
 
 /// Values of chunks known so far, by scope.
@@ -52,8 +32,6 @@ pub(crate) struct Chunks<'w, 'a> {
     pub(crate) lanes: u32,
     /// Lanes that are inside of what the loop covers; `None` for all.
     pub(crate) limit: Option<Value>,
-    /// When stores go past the caches.
-    pub(crate) past: PastCaches,
     /// Whether only forms are asked for, so that nothing is loaded and counters are not known.
     pub(crate) is_form: bool,
     /// Whether a form alone did not answer.
@@ -82,8 +60,7 @@ impl<'w, 'a> Chunks<'w, 'a> {
         assumed: &'w Assumed,
         lanes: u32,
     ) -> Chunks<'w, 'a> {
-        let (limit, past) = (None, PastCaches::Never);
-        Chunks { emitter, memo, assumed, lanes, limit, past, is_form: false, is_open: false }
+        Chunks { emitter, memo, assumed, lanes, limit: None, is_form: false, is_open: false }
     }
 
     /// The same walk in chunks of so many lanes.
@@ -96,19 +73,14 @@ impl<'w, 'a> Chunks<'w, 'a> {
         Chunks { limit, ..self.again() }
     }
 
-    /// The same walk, whose stores go past the caches as said.
-    pub(crate) fn past(&mut self, past: PastCaches) -> Chunks<'_, 'a> {
-        Chunks { past, ..self.again() }
-    }
-
     /// The same walk, where only forms are asked for.
     pub(crate) fn forms(&mut self) -> Chunks<'_, 'a> {
         Chunks { is_form: true, ..self.again() }
     }
 
     fn again(&mut self) -> Chunks<'_, 'a> {
-        let Chunks { assumed, lanes, limit, past, is_form, is_open, .. } = *self;
-        Chunks { emitter: self.emitter, memo: self.memo, assumed, lanes, limit, past, is_form, is_open }
+        let Chunks { assumed, lanes, limit, is_form, is_open, .. } = *self;
+        Chunks { emitter: self.emitter, memo: self.memo, assumed, lanes, limit, is_form, is_open }
     }
 
     /// Runs a part of the walk: what becomes known in it is forgotten behind it.

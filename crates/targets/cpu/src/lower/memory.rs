@@ -3,7 +3,7 @@
 //! Neighbouring addresses are one vector access, equal ones a scalar access, others one access per lane. Memory of
 //! lanes that are masked off is not touched; such lanes read as `other`, or as zero without it.
 
-use super::chunk::{Chunks, PastCaches};
+use super::chunk::Chunks;
 use super::emitter::Note;
 use super::error::{LowerError, Result};
 use super::induction::Amount;
@@ -11,9 +11,8 @@ use super::types;
 use super::value::{At, Index, Val};
 use ir::{Op, Value as IrValue};
 use llir::{Flags, Memory, Type, Value};
-use ttir::ops::access::AccessOp;
 use ttir::ops::forms::UnaryOp;
-use ttir::ops::memory::AddPtrOp;
+use ttir::ops::memory::{AddPtrOp, LoadOp, StoreOp};
 use ttir::ops::shape::SplatOp;
 
 /// Bytes of a cache line.
@@ -139,8 +138,8 @@ impl Chunks<'_, '_> {
 
     /// Writes down how an access is done.
     pub(crate) fn note(&mut self, op: Op, target: &Target, mask: &Mask) {
-        let is_store = AccessOp::store(self.module, op).is_some();
-        let is_past_caches = is_store && self.past != PastCaches::Never;
+        let is_store = StoreOp::of(self.module, op).is_some();
+        let is_past_caches = is_store && self.assumed.peel.is_some();
         let (way, lanes) = match (target, mask) {
             (Target::Run(_), Mask::All) if is_past_caches => (PAST_CACHES, self.lanes),
             (Target::One(_), _) => ("one element for all lanes", 1),
@@ -165,8 +164,8 @@ impl Chunks<'_, '_> {
         given: Option<Val>,
     ) -> Result<Next> {
         let module = self.module;
-        let (load, result) = (AccessOp::new(module, op), module.result(op, 0));
-        let elem = ttir::types::elem(module.ty(result));
+        let load = LoadOp::new(module, op);
+        let elem = ttir::types::elem(module.ty(load.result()));
         let given = match (&*loading, given) {
             (Loading::Begun, None) if self.is_form => {
                 self.is_open = true;
@@ -198,7 +197,7 @@ impl Chunks<'_, '_> {
                 self.note(op, &target, &mask);
                 if matches!(target, Target::Run(_))
                     && self.is_loaded_again(op)
-                    && let Some(row) = self.next_row(result, at)
+                    && let Some(row) = self.next_row(load.result(), at)
                 {
                     self.prefetch_row(&row, &pointer);
                 }
@@ -237,7 +236,7 @@ impl Chunks<'_, '_> {
     /// What a load reads; `other` is the value of the lanes that are masked off, if the program gives one.
     fn loaded(
         &mut self,
-        load: AccessOp<'_>,
+        load: LoadOp<'_>,
         elem: ir::Type,
         (target, mask): (&Target, &Mask),
         other: Option<Val>,
@@ -380,19 +379,14 @@ impl Chunks<'_, '_> {
         match (target, mask) {
             (Target::Run(address), Mask::All) => {
                 let stored = self.in_memory(stored, elem);
-                let bytes = (lane.lane_bytes() * self.lanes).min(self.machine.vector_bytes);
-                let past = Memory { nontemporal: true, ..Memory::aligned(bytes) };
-                match self.past {
-                    PastCaches::Never => self.b.store_with(stored, *address, memory, Flags::NONE),
-                    PastCaches::Always => self.b.store_with(stored, *address, past, Flags::NONE),
-                    PastCaches::If(wanted) => {
-                        let mut branch = self.b.begin_if(wanted);
-                        self.b.store_with(stored, *address, past, Flags::NONE);
-                        self.b.begin_else(&mut branch, &[]);
-                        self.b.store_with(stored, *address, memory, Flags::NONE);
-                        self.b.end_if(branch, &[]);
+                let bytes = lane.lane_bytes() * self.lanes;
+                let memory = match self.assumed.peel.is_some() {
+                    true => {
+                        Memory { nontemporal: true, ..Memory::aligned(bytes.min(self.machine.vector_bytes)) }
                     }
-                }
+                    false => memory,
+                };
+                self.b.store_with(stored, *address, memory, Flags::NONE);
             }
             (Target::Run(address), Mask::Condition(condition)) => {
                 let stored = self.in_memory(stored, elem);

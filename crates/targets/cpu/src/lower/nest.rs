@@ -157,8 +157,6 @@ impl<'g> Run<'g> {
         let trips = one.end / one.step;
         let wanted = match group.size(module) {
             _ if group.has_effects() || group.scans() || group.is_sequential(module) => 1,
-            // Chunks that hand nothing on do not wait for each other: the processor sees the next iteration's as well.
-            13..=24 if group.carriers().next().is_none() => 2,
             0..=24 => 4,
             25..=60 => 2,
             _ => 1,

@@ -7,6 +7,7 @@ use super::types;
 use ir::{Op, Value as IrValue};
 use llir::Value;
 use ttir::ops::access::AccessOp;
+use ttir::ops::memory::StoreOp;
 use ttir::ops::program::ProgramIdOp;
 use ttir::ops::{constant, extern_call, program};
 
@@ -84,13 +85,12 @@ impl Emitter<'_> {
         self.b.end_if(branch, &[other])[0]
     }
 
-    /// A store of a scalar.
+    /// `tt.store` of a scalar.
     pub(crate) fn scalar_store(&mut self, op: Op) -> Result<()> {
         let module = self.module;
-        let store = AccessOp::new(module, op);
-        let stored = store.value().expect("verified: a store has a value");
-        let (address, value) = (self.scalar(store.ptr())?, self.scalar(stored)?);
-        let elem = module.ty(stored);
+        let store = StoreOp::new(module, op);
+        let (address, value) = (self.scalar(store.ptr())?, self.scalar(store.value())?);
+        let elem = module.ty(store.value());
         let condition = match store.mask() {
             Some(mask) => self.scalar(mask)?,
             None => self.b.bool(true),

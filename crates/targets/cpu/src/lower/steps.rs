@@ -143,12 +143,8 @@ impl<'a> Emitter<'a> {
 
     /// A step of its own that is not control flow.
     fn single(&mut self, op: Op) -> Result<()> {
-        if let Some(access) = AccessOp::of(self.module, op) {
-            return match access.result() {
-                _ if access.is_atomic() => self.scalar_effect(op),
-                Some(_) => self.plain_scalar(op),
-                None => self.scalar_store(op),
-            };
+        if AccessOp::of(self.module, op).is_some_and(AccessOp::is_atomic) {
+            return self.scalar_effect(op);
         }
         match SINGLES.iter().find(|(row, _)| self.module.is(op, row)) {
             Some((_, emit)) => emit(self, op),
@@ -175,6 +171,8 @@ type Single = fn(&mut Emitter<'_>, Op) -> Result<()>;
 
 /// The operations that are steps of their own.
 const SINGLES: &[(&ir::OpRow, Single)] = &[
+    (&ttir::ops::memory::STORE, |cx, op| cx.scalar_store(op)),
+    (&ttir::ops::memory::LOAD, |cx, op| cx.plain_scalar(op)),
     (&ttir::ops::dot::DOT, |cx, op| cx.dot(op)),
     (&ttir::ops::dot::DOT_SCALED, |cx, op| cx.dot_scaled(op)),
     (&ttir::ops::reduce::SCAN, |cx, op| cx.scan(op)),

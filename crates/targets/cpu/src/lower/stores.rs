@@ -5,14 +5,13 @@ use super::error::Result;
 use super::scratch::Buffer;
 use super::value::At;
 use ir::{Op, Value as IrValue};
-use ttir::ops::access::AccessOp;
+use ttir::ops::memory::StoreOp;
 
 impl Chunks<'_, '_> {
-    /// A store.
+    /// `tt.store`.
     pub(crate) fn store(&mut self, op: Op, at: &At) -> Result<()> {
         let module = self.module;
-        let store = AccessOp::new(module, op);
-        let value = store.value().expect("verified: a store has a value");
+        let store = StoreOp::new(module, op);
         let condition = store.mask().map(|mask| self.eval(mask, at)).transpose()?;
         let mask = self.mask(store.mask().zip(condition.as_ref()));
         if self.is_never(&mask) {
@@ -21,8 +20,8 @@ impl Chunks<'_, '_> {
         let pointer = self.eval(store.ptr(), at)?;
         let target = self.target(store.ptr(), &pointer);
         self.note(op, &target, &mask);
-        let stored = self.eval_vector(value, at)?;
-        self.store_to(ttir::types::elem(module.ty(value)), &target, &mask, stored);
+        let stored = self.eval_vector(store.value(), at)?;
+        self.store_to(ttir::types::elem(module.ty(store.value())), &target, &mask, stored);
         Ok(())
     }
 

@@ -1,12 +1,12 @@
 //! Stores past the caches, for launches that write more than the last cache holds.
 //!
-//! Whether a group that stores whole vectors does is decided where it starts, by the bytes that all programs will write
-//! there against the size of the last cache. The processor has such stores for aligned vectors only, so that the group
-//! starts with as many elements as lead to the first whole cache line, and ends with a chunk that is cut off at the end
-//! of the block.
+//! A group that stores whole vectors is made twice. Which one runs is decided where it starts, by the bytes that all
+//! programs will write there against the size of the last cache. The processor has such stores for aligned vectors
+//! only, so that the other version starts with as many elements as lead to the first whole cache line, and ends with a
+//! chunk that is cut off at the end of the block.
 
 use super::accesses;
-use super::chunk::{Assumed, Chunks, Memo, Stream};
+use super::chunk::{Assumed, Chunks, Memo};
 use super::emitter::Emitter;
 use super::error::Result;
 use super::nest::Nest;
@@ -39,13 +39,14 @@ pub(crate) fn only_written(module: &ir::Module, kernel: Op) -> FxHashSet<IrValue
 }
 
 impl Emitter<'_> {
-    /// The condition under which the stores of a group go past the caches; `None` if they never do.
+    /// The condition under which the stores of a group go past the caches, and how many elements come before the first
+    /// aligned one; `None` if they never do.
     pub(crate) fn wants_stream(
         &mut self,
         group: &Group,
         nest: &Nest,
         assumed: &Assumed,
-    ) -> Result<Option<Stream>> {
+    ) -> Result<Option<(Value, Value)>> {
         let module = self.module;
         let Some(repeats) = self.here().repeats.filter(|_| self.machine.is_x86) else { return Ok(None) };
         let is_plain = group.shape.len() == 1 && nest.lanes >= self.machine.lanes();
@@ -116,7 +117,7 @@ impl Emitter<'_> {
             let is_aligned = self.b.icmp(IntCompare::Eq, peel, zero);
             wanted = self.b.and(wanted, is_aligned);
         }
-        Ok(peel.map(|peel| Stream { wanted, peel }))
+        Ok(peel.map(|peel| (wanted, peel)))
     }
 
     /// Whether a group may read a table of constants, behind whose end nothing may be read.

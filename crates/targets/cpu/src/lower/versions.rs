@@ -1,6 +1,6 @@
 //! The loop nest of a group, made more than once where a test at run time lets one version be better.
 
-use super::chunk::{Assumed, Chunks, Memo, PastCaches};
+use super::chunk::{Assumed, Chunks, Memo};
 use super::emitter::Emitter;
 use super::error::Result;
 use super::nest::{Nest, Run};
@@ -63,16 +63,15 @@ impl Emitter<'_> {
 
     /// The same, past the caches where the launch writes more than they hold.
     fn walk_streaming(&mut self, group: &Group, nest: &Nest, assumed: &Assumed) -> Result<()> {
-        let stream = self.wants_stream(group, nest, assumed)?;
-        self.has_streams |= stream.is_some();
-        match stream {
-            Some(stream) if group.scans() => self.one_of_two(
-                stream.wanted,
-                |cx| cx.run_past(group, nest.clone(), assumed, PastCaches::Always),
-                |cx| cx.run(group, nest.clone(), assumed),
-            ),
-            _ => self.run(group, nest.clone(), &Assumed { stream, ..assumed.clone() }),
-        }
+        let Some((wanted, peel)) = self.wants_stream(group, nest, assumed)? else {
+            return self.run(group, nest.clone(), assumed);
+        };
+        self.has_streams = true;
+        self.one_of_two(
+            wanted,
+            |cx| cx.run(group, nest.clone(), &Assumed { peel: Some(peel), ..assumed.clone() }),
+            |cx| cx.run(group, nest.clone(), assumed),
+        )
     }
 
     /// Two versions, of which a condition picks one.
@@ -91,12 +90,8 @@ impl Emitter<'_> {
     }
 
     fn run(&mut self, group: &Group, nest: Nest, assumed: &Assumed) -> Result<()> {
-        self.run_past(group, nest, assumed, PastCaches::Never)
-    }
-
-    fn run_past(&mut self, group: &Group, nest: Nest, assumed: &Assumed, past: PastCaches) -> Result<()> {
         let (mut memo, lanes) = (Memo::default(), nest.lanes);
-        Chunks::new(self, &mut memo, assumed, lanes).past(past).walk_space(&Run::new(group, nest))
+        Chunks::new(self, &mut memo, assumed, lanes).walk_space(&Run::new(group, nest))
     }
 
     /// Writes a value to a buffer, which the value itself does not move to.

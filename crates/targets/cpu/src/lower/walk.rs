@@ -4,12 +4,12 @@
 //! its loop is split: chunks inside of all bounds run without masks, several at a time; the others follow one by one.
 
 use super::bounds::Bounds;
-use super::chunk::{Chunks, PastCaches, Stream};
+use super::chunk::Chunks;
 use super::error::Result;
 use super::nest::{Accumulators, Dim, Iteration, Run, refill};
 use super::plan::Root;
 use super::value::{At, Linear, Val, Window};
-use llir::{IntCompare, Type, Value};
+use llir::{Type, Value};
 
 impl Chunks<'_, '_> {
     /// Walks the whole space of a group.
@@ -58,8 +58,8 @@ impl Chunks<'_, '_> {
         let is_vector = level == run.nest.vector;
         let bounds = if is_vector { self.bounds(run, level, one.step * unroll)? } else { None };
         let start = self.b.i64(0);
-        if let Some(stream) = self.assumed.stream.filter(|_| is_vector) {
-            return self.streamed(run, unroll, bounds, stream);
+        if let Some(peel) = self.assumed.peel.filter(|_| is_vector && !run.group.scans()) {
+            return self.peeled(run, unroll, bounds, peel);
         }
         let inits = self.initial(run, unroll as usize);
         let accumulators = match bounds {
@@ -80,53 +80,23 @@ impl Chunks<'_, '_> {
         self.finish_reductions(run, &merged)
     }
 
-    /// The innermost loop of a group of stores that may go past the caches; full chunks begin at a line then. What lies
-    /// in front of them and behind them is one loop, which runs twice, so that its code is there once.
-    fn streamed(&mut self, run: &Run<'_>, unroll: i64, bounds: Option<Bounds>, stream: Stream) -> Result<()> {
+    /// The innermost loop of a group of stores, whose full chunks begin `peel` elements into the block.
+    fn peeled(&mut self, run: &Run<'_>, unroll: i64, bounds: Option<Bounds>, peel: Value) -> Result<()> {
         let one = run.innermost();
-        let (size, zero) = (self.b.i64(one.end), self.b.i64(0));
+        let (size, start) = (self.b.i64(one.end), self.b.i64(0));
         let (extent, end) = bounds.as_ref().map_or((size, size), |bounds| (bounds.extent, bounds.end));
-        let first = self.b.select(stream.wanted, stream.peel, zero);
-        let rest = self.b.sub(extent, first);
+        let first = Run { limit: Some(peel), ..run.clone() };
+        self.rest(&first, (start, peel), Vec::new())?;
+        let rest = self.b.sub(extent, peel);
+        let zero = self.b.i64(0);
         let rest = self.b.intrinsic("llvm.smax", Type::I64, &[rest, zero]);
         let whole = self.b.i64(-(one.step * unroll));
         let rest = self.b.and(rest, whole);
-        let full = self.b.add(first, rest);
+        let full = self.b.add(peel, rest);
         let inside = bounds.map_or_else(|| run.clone(), |bounds| bounds.inside(run));
-        let (edges, next) = (self.b.i64(2), self.b.i64(1));
-        let opened = self.b.begin_for(zero, edges, next, &[]);
-        let is_behind = self.b.icmp(IntCompare::Ne, opened.iv, zero);
-        let branch = self.b.begin_if(is_behind);
-        self.full_chunks(&inside, (first, full), unroll, stream.wanted)?;
-        self.b.end_if(branch, &[]);
-        let [start, end, limit] = [(full, zero), (end, first), (size, first)]
-            .map(|(behind, in_front)| self.b.select(is_behind, behind, in_front));
-        let edge = Run { limit: Some(limit), ..run.clone() };
-        self.rest(&edge, (start, end), Vec::new())?;
-        self.b.end_for(opened, &[]);
-        Ok(())
-    }
-
-    /// The chunks that are stored past the caches where that is wanted. Short code is there for both cases, past the
-    /// caches with no more chunks in an iteration than fill a line; that of elementary functions is there once.
-    fn full_chunks(
-        &mut self,
-        run: &Run<'_>,
-        range: (Value, Value),
-        unroll: i64,
-        wanted: Value,
-    ) -> Result<()> {
-        if run.group.long_members(self.module) > 0 {
-            self.past(PastCaches::If(wanted)).inner(run, range, unroll, Vec::new())?;
-            return Ok(());
-        }
-        let line = super::memory::LINE / i64::from(self.machine.vector_bytes);
-        let mut branch = self.b.begin_if(wanted);
-        self.past(PastCaches::Always).inner(run, range, unroll.min(line), Vec::new())?;
-        self.b.begin_else(&mut branch, &[]);
-        self.past(PastCaches::Never).inner(run, range, unroll, Vec::new())?;
-        self.b.end_if(branch, &[]);
-        Ok(())
+        self.inner(&inside, (peel, full), unroll, Vec::new())?;
+        let tail = Run { limit: Some(size), ..run.clone() };
+        self.rest(&tail, (full, end), Vec::new()).map(|_| ())
     }
 
     /// The chunks of the innermost loop that run one by one, of one register each: few elements are left, and code for
