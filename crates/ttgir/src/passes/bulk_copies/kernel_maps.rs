@@ -31,8 +31,9 @@ use ttir::types::{TENSORDESC, elem, elem_bytes, ptr, shape};
 /// Bytes of a descriptor in memory, and what its address is a multiple of.
 const BYTES: u32 = 128;
 
-/// Where a box begins that lies outside of every tensor.
-const OUTSIDE: i64 = -(1 << 30);
+/// Where a box begins that lies outside of every tensor: behind it, as stores in front of one end with an illegal
+/// instruction (H200).
+const OUTSIDE: i64 = 1 << 30;
 
 /// Where the coordinates of a copy begin among its operands.
 const FIRST_COORDINATE: usize = 1;
