@@ -14,10 +14,6 @@ FIXTURES = sorted((ROOT / "tests" / "run").glob("*.ttir"))
 APART = (" prints ", ' fails "assertion failed')
 
 
-#: Fixtures that are not run here, and why.
-NOT_RUN = {"store_in_front": "a bulk store in front of a tensor is an illegal instruction (docs/limits.md)"}
-
-
 def split(text):
     """The text without the calls that need a process of their own, and one text for each of these."""
     lines = text.splitlines()
@@ -36,9 +32,7 @@ APART_CALLS = [
 
 
 @pytest.mark.parametrize("num_warps,num_ctas", [(4, 1), (1, 1), (2, 2)])
-@pytest.mark.parametrize("path", [
-    pytest.param(path, marks=[pytest.mark.skip(NOT_RUN[path.stem])] if path.stem in NOT_RUN else []) for path in FIXTURES
-], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
 def test_calls_give_what_the_fixtures_say(path, num_warps, num_ctas):
     if num_ctas > 1 and torch.cuda.get_device_capability() < (9, 0):
         pytest.skip("clusters need compute capability 9.0")
