@@ -10,12 +10,8 @@ use std::time::{Duration, Instant, SystemTime};
 /// The first bytes of every entry; the digit is the version of the format.
 const MAGIC: &[u8; 8] = b"DEUTERO1";
 const HEADER: usize = 8 + 32 + 32;
-/// A sweep, which looks at every file, follows every so many writes of a process, and its first where no process has
-/// swept for [`SWEEP_AFTER`].
+/// A sweep follows the first write of a process and every so many writes.
 const WRITES_PER_SWEEP: u64 = 64;
-const SWEEP_AFTER: Duration = Duration::from_secs(600);
-/// Its time is that of the last sweep.
-const SWEPT: &str = "swept";
 /// How stale the time of an entry may be before a read renews it.
 const RENEW_AFTER: Duration = Duration::from_secs(600);
 
@@ -225,19 +221,10 @@ impl Store {
         file.write_all(checksum(key, payload).as_bytes())?;
         file.write_all(payload)?;
         file.persist(&path).map_err(|error| error.error)?;
-        let before = self.writes.fetch_add(1, Ordering::Relaxed);
-        if before.is_multiple_of(WRITES_PER_SWEEP) && (before > 0 || self.is_sweep_due()) {
+        if self.writes.fetch_add(1, Ordering::Relaxed).is_multiple_of(WRITES_PER_SWEEP) {
             sweep::sweep(&self.root, self.limit);
-            // Without the mark the next process sweeps once too often.
-            let _ = File::create(self.root.join(SWEPT)).and_then(|mark| mark.set_modified(SystemTime::now()));
         }
         Ok(())
-    }
-
-    /// Whether no process has swept lately. A mark from the future is of a clock that was set back.
-    fn is_sweep_due(&self) -> bool {
-        let swept = fs::symlink_metadata(self.root.join(SWEPT)).and_then(|mark| mark.modified());
-        swept.ok().and_then(|at| at.elapsed().ok()).is_none_or(|age| age > SWEEP_AFTER)
     }
 
     /// Whether the entry is there with that very payload; it is then of use now.

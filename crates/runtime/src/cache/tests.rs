@@ -143,24 +143,6 @@ fn the_least_used_go_first() {
 }
 
 #[test]
-fn first_writes_sweep_where_nobody_has_lately() {
-    let dir = tempfile::tempdir().expect("a temporary folder");
-    let write = |name: &str| {
-        let process = Store::open(dir.path(), 2000).expect("opens");
-        process.write(EntryKind::Kernel, &key(name), &[7; 900]).expect("writes");
-        measure(process.root()).files
-    };
-    assert_eq!([write("a"), write("b"), write("c")], [1, 2, 3], "the first swept, and the others not again");
-    let mark = dir.path().join("v1").join("swept");
-    let set = |time| fs::File::options().write(true).open(&mark).and_then(|mark| mark.set_modified(time));
-    set(SystemTime::now() - Duration::from_secs(3600)).expect("sets");
-    assert_eq!(write("d"), 1, "of four entries of about 1000 bytes one fits into 1800");
-    assert_eq!(write("e"), 2);
-    set(SystemTime::now() + Duration::from_secs(3600)).expect("sets");
-    assert_eq!(write("f"), 1, "the clock was set back");
-}
-
-#[test]
 fn many_writers_never_show_half_an_entry() {
     let dir = tempfile::tempdir().expect("a temporary folder");
     std::thread::scope(|scope| {
