@@ -27,6 +27,8 @@ fn host() -> (&'static str, VectorUnit) {
             has_fma,
             x86: true,
             has_bf16_pairs: false,
+            has_amx_bf16: false,
+            has_amx_int8: false,
         };
         if std::is_x86_feature_detected!("avx512bw") && std::is_x86_feature_detected!("avx512vl") {
             return ("AVX-512", machine(64, 32, true));
@@ -45,6 +47,8 @@ fn host() -> (&'static str, VectorUnit) {
             has_fma: true,
             x86: false,
             has_bf16_pairs: false,
+            has_amx_bf16: false,
+            has_amx_int8: false,
         },
     )
 }

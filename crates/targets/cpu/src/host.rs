@@ -260,7 +260,7 @@ mod detect {
     use std::arch::x86_64::{__cpuid, __cpuid_count};
 
     pub(super) fn features() -> Vec<String> {
-        detected!(is_x86_feature_detected:
+        let mut features = detected!(is_x86_feature_detected:
             "sse2" "sse2", "sse3" "sse3", "ssse3" "ssse3", "sse4.1" "sse4.1", "sse4.2" "sse4.2", "popcnt" "popcnt",
             "avx" "avx", "avx2" "avx2", "fma" "fma", "f16c" "f16c", "bmi1" "bmi", "bmi2" "bmi2", "lzcnt" "lzcnt",
             "movbe" "movbe", "avx512f" "avx512f", "avx512bw" "avx512bw", "avx512cd" "avx512cd",
@@ -268,7 +268,34 @@ mod detect {
             "avx512vnni" "avx512vnni", "avx512bf16" "avx512bf16", "avx512fp16" "avx512fp16",
             "avx512bitalg" "avx512bitalg", "avx512ifma" "avx512ifma", "avx512vpopcntdq" "avx512vpopcntdq",
             "gfni" "gfni", "vaes" "vaes", "vpclmulqdq" "vpclmulqdq", "avxvnni" "avxvnni",
-        )
+        );
+        features.extend(amx().into_iter().map(String::from));
+        features.sort();
+        features
+    }
+
+    /// The instruction sets for tile registers, where the processor has them and the system lets this process use them:
+    /// that is asked here. All threads may then, those that exist as well, and the children of a fork.
+    fn amx() -> Vec<&'static str> {
+        const BITS: [(&str, u32); 3] = [("amx-tile", 24), ("amx-bf16", 22), ("amx-int8", 25)];
+        let word = __cpuid_count(7, 0).edx;
+        let found: Vec<&str> =
+            BITS.iter().filter(|(_, bit)| word >> bit & 1 == 1).map(|(name, _)| *name).collect();
+        if found.contains(&"amx-tile") && is_amx_granted() { found } else { Vec::new() }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn is_amx_granted() -> bool {
+        /// `ARCH_REQ_XCOMP_PERM`, and the number of the data of tile registers among the parts of a processor's state.
+        const REQUEST: libc::c_int = 0x1023;
+        const TILE_DATA: libc::c_ulong = 18;
+        // SAFETY: the call takes two numbers and touches no memory.
+        unsafe { libc::syscall(libc::SYS_arch_prctl, REQUEST, TILE_DATA) == 0 }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn is_amx_granted() -> bool {
+        false
     }
 
     pub(super) fn vectors(features: &[String]) -> (u32, u32) {

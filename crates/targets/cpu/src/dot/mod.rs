@@ -5,8 +5,8 @@
 //!   constants in elements; the three do not overlap. Sizes are powers of two, of which less may be used.
 //! - Operands are handed over in the type in which they are multiplied: fp16, bf16, fp8 and tf32 operands as
 //!   [`Operands::F32`] tiles, converted while the scratch tile is filled (that pass exists anyway). 8-bit integers
-//!   go as [`Operands::I16Pairs`] and bf16 and fp8 as [`Operands::Bf16Pairs`] where [`Operands::is_supported`] says so,
-//!   else as [`Operands::I32`] and [`Operands::F32`].
+//!   go as [`Operands::I8Quads`] or [`Operands::I16Pairs`] and bf16 and fp8 as [`Operands::Bf16Pairs`] where
+//!   [`Operands::is_supported`] says so, else as [`Operands::I32`] and [`Operands::F32`].
 //! - Column-major operands are turned by [`transpose`] while they are packed, never gathered.
 //! - The order of the sums over `k` is not specified; every product is accumulated in the type of `C`.
 //!
@@ -16,7 +16,10 @@
 //! are spread: 64 rows are nine blocks of six and two of five. What is left out: blocking of `k`, which the caller
 //! does (a panel of `B` should stay in the first-level cache). For loops over `k` there are kernels on packed operands
 //! ([`PanelPlan`]): many steps of such a loop at once, so that accumulators stay in registers for long.
+//!
+//! Where [`Operands::takes_amx`] says so, the same operands are multiplied by the tile registers of AMX ([`amx`]).
 
+pub mod amx;
 mod kernel;
 mod panels;
 mod row_sums;
@@ -51,6 +54,9 @@ pub enum Operands {
     /// The same of bf16, accumulated in singles. The instruction takes denormal operands for zero, and makes zero of
     /// denormal sums.
     Bf16Pairs,
+    /// Bytes with a sign, four neighbours along `k` multiplied and added at once, accumulated in 32 bits. `A` is
+    /// row-major `[m][k]` of i8; `B` is `[k / 4][n][4]` of i8; strides of `A` and `B` count such fours. For AMX alone.
+    I8Quads,
 }
 
 impl Operands {
@@ -59,7 +65,7 @@ impl Operands {
         match self {
             Operands::F32 | Operands::Bf16Pairs => "float",
             Operands::F64 => "double",
-            Operands::I32 | Operands::I16Pairs => "i32",
+            Operands::I32 | Operands::I16Pairs | Operands::I8Quads => "i32",
         }
     }
 
@@ -67,17 +73,29 @@ impl Operands {
     pub const fn group(self) -> u32 {
         match self {
             Operands::I16Pairs | Operands::Bf16Pairs => 2,
+            Operands::I8Quads => 4,
             Operands::F32 | Operands::F64 | Operands::I32 => 1,
         }
     }
 
-    /// Whether a machine multiplies these, `k` of them in a row or column of so many columns of `B`.
-    pub const fn is_supported(self, machine: &VectorUnit, n: u32, k: u32) -> bool {
+    /// Whether a machine multiplies these, of so many rows of `A` and columns of `B` with so many steps of `k`.
+    pub const fn is_supported(self, machine: &VectorUnit, [m, n, k]: [u32; 3]) -> bool {
         match self {
             Operands::F32 | Operands::F64 | Operands::I32 => true,
             Operands::I16Pairs => machine.x86 && k >= 2,
             Operands::Bf16Pairs => machine.has_bf16_pairs && k >= 2 && n >= 4,
+            Operands::I8Quads => self.takes_amx(machine, [m, n, k]),
         }
+    }
+
+    /// Whether they are multiplied by AMX, whose tile registers are filled by whole rows, columns and groups.
+    pub const fn takes_amx(self, machine: &VectorUnit, [m, n, k]: [u32; 3]) -> bool {
+        let has_it = match self {
+            Operands::Bf16Pairs => machine.has_amx_bf16,
+            Operands::I8Quads => machine.has_amx_int8,
+            Operands::F32 | Operands::F64 | Operands::I32 | Operands::I16Pairs => false,
+        };
+        has_it && m >= amx::TILE && n >= amx::TILE && k >= amx::TILE * self.group()
     }
 
     /// The size of an accumulator, and of one group of an operand along `k`.
@@ -99,6 +117,7 @@ impl Operands {
             Operands::I32 => "i32",
             Operands::I16Pairs => "i16x2",
             Operands::Bf16Pairs => "bf16x2",
+            Operands::I8Quads => "i8x4",
         }
     }
 }
@@ -116,6 +135,10 @@ pub struct VectorUnit {
     pub x86: bool,
     /// Pairs of bf16 products have an instruction, for vectors of 16, 32 and 64 bytes (AVX-512 BF16 and VL).
     pub has_bf16_pairs: bool,
+    /// Tile registers of bf16 are multiplied (AMX), and this process may use them.
+    pub has_amx_bf16: bool,
+    /// Tile registers of bytes are multiplied, and this process may use them.
+    pub has_amx_int8: bool,
 }
 
 impl VectorUnit {
@@ -173,6 +196,8 @@ enum Shape {
     Tile { rows: u32, vectors: u32, lanes: u32 },
     /// One column: vectors run along `k`.
     RowSums { rows: u32, lanes: u32 },
+    /// Tile registers.
+    Amx(amx::Block),
 }
 
 /// The chosen kernel.
@@ -190,6 +215,9 @@ impl DotKernel {
     pub fn choose(spec: &DotSpec) -> Result<DotKernel, DotError> {
         check(spec)?;
         let machine = spec.machine;
+        if spec.operands.takes_amx(&machine, [spec.m, spec.n, spec.k]) {
+            return Ok(DotKernel { spec: *spec, shape: Shape::Amx(amx::Block::of(spec.m, spec.n)) });
+        }
         let full = machine.vector_bytes / spec.operands.bytes();
         if spec.n == 1 && spec.b_row_stride == 1 && spec.k > 1 && spec.operands.group() == 1 {
             let shape = Shape::RowSums { rows: spec.m.min(8), lanes: full.min(spec.k) };
@@ -223,6 +251,10 @@ impl DotKernel {
             }
             Shape::RowSums { rows, lanes } => {
                 row_sums::definitions(&self.symbol(), &self.spec, row_sums::Tile { rows, lanes })
+            }
+            Shape::Amx(block) => {
+                let form = amx::Form { panel_stride: block.width(), k_is_given: false };
+                amx::definitions(&self.symbol(), &self.spec, block, form)
             }
         }
     }
@@ -259,9 +291,9 @@ fn check(spec: &DotSpec) -> Result<(), DotError> {
             return error(format!("{used} of {name} = {size} are used"));
         }
     }
-    if !spec.operands.is_supported(&machine, n, k) {
+    if !spec.operands.is_supported(&machine, [m, n, k]) {
         return error(format!(
-            "{machine:?} has no instruction for {:?} of {n} columns, k = {k}",
+            "{machine:?} has no instruction for {:?} of {m} rows, {n} columns, k = {k}",
             spec.operands
         ));
     }

@@ -5,7 +5,7 @@
 //! sets. `k` is an argument; the stretch that panels are made for is [`PanelSpec::depth`].
 
 use super::kernel::{self, Form, Tile};
-use super::{DotError, DotKernel, DotSpec, Operands, Shape, VectorUnit, interleave_panels};
+use super::{DotError, DotKernel, DotSpec, Operands, Shape, VectorUnit, amx, interleave_panels};
 use crate::dot::Definition;
 
 /// Steps of `k` that one iteration of the inner loop does, where they divide the step of the caller.
@@ -39,12 +39,23 @@ pub struct PanelSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PanelPlan {
     spec: PanelSpec,
-    tile: Tile,
+    shape: PanelShape,
+}
+
+/// What multiplies a panel at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum PanelShape {
+    Vectors(Tile),
+    Amx(amx::Block),
 }
 
 impl PanelSpec {
-    /// The columns of a panel of `B`; `None` where the columns do not fill a vector, so that panels are of no use.
-    pub fn width(n: u32, operands: Operands, machine: VectorUnit) -> Option<u32> {
+    /// The columns of a panel of `B`, of so many rows of `A`, columns and steps of `k`; `None` where the columns do not
+    /// fill a vector, so that panels are of no use.
+    pub fn width([m, n, k]: [u32; 3], operands: Operands, machine: VectorUnit) -> Option<u32> {
+        if operands.takes_amx(&machine, [m, n, k]) {
+            return Some(amx::Block::of(m, n).width());
+        }
         let lanes = machine.vector_bytes / operands.bytes();
         (n >= lanes).then(|| lanes * (n / lanes).min(DotKernel::widest(machine)))
     }
@@ -67,8 +78,10 @@ impl PanelPlan {
     /// # Errors
     /// Sizes that are not powers of two, rows that overlap, too few columns, or a machine that no tile is known for.
     pub fn choose(spec: &PanelSpec) -> Result<PanelPlan, DotError> {
-        let Shape::Tile { rows, vectors, lanes } = DotKernel::choose(&spec.as_tile())?.shape else {
-            return Err(DotError { what: "one column has no panels".into() });
+        let shape = match DotKernel::choose(&spec.as_tile())?.shape {
+            Shape::Tile { rows, vectors, lanes } => PanelShape::Vectors(Tile { rows, vectors, lanes }),
+            Shape::Amx(block) => PanelShape::Amx(block),
+            Shape::RowSums { .. } => return Err(DotError { what: "one column has no panels".into() }),
         };
         if !spec.depth.is_multiple_of(spec.step) {
             let PanelSpec { operands, depth, step, .. } = spec;
@@ -76,12 +89,15 @@ impl PanelPlan {
                 what: format!("no panels of {depth} for {operands:?} in steps of {step}"),
             });
         }
-        Ok(PanelPlan { spec: *spec, tile: Tile { rows, vectors, lanes } })
+        Ok(PanelPlan { spec: *spec, shape })
     }
 
     /// The columns of a panel of `B`.
     pub fn panel_width(&self) -> u32 {
-        self.tile.vectors * self.tile.lanes
+        match self.shape {
+            PanelShape::Vectors(tile) => tile.vectors * tile.lanes,
+            PanelShape::Amx(block) => block.width(),
+        }
     }
 
     /// Elements from one panel of `B` to the next: a cache line more than a panel has, so that a row that is divided
@@ -116,9 +132,16 @@ impl PanelPlan {
     pub fn definitions(&self) -> Vec<Definition> {
         let width = self.panel_width();
         let spec = DotSpec { b_row_stride: width, ..self.spec.as_tile() };
-        let steps = STEPS.min(self.spec.step);
-        let form = Form { panel_stride: self.panel_stride(), steps, k_is_given: true };
-        kernel::definitions(&self.symbol(), &spec, self.tile, form)
+        let (symbol, panel_stride, k_is_given) = (self.symbol(), self.panel_stride(), true);
+        match self.shape {
+            PanelShape::Vectors(tile) => {
+                let steps = STEPS.min(self.spec.step);
+                kernel::definitions(&symbol, &spec, tile, Form { panel_stride, steps, k_is_given })
+            }
+            PanelShape::Amx(block) => {
+                amx::definitions(&symbol, &spec, block, amx::Form { panel_stride, k_is_given })
+            }
+        }
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn definitions(symbol: &str, spec: &DotSpec, tile: Tile) -> Vec<Defin
     let suffix = match spec.operands {
         Operands::F32 | Operands::Bf16Pairs => "f32",
         Operands::F64 => "f64",
-        Operands::I32 | Operands::I16Pairs => "i32",
+        Operands::I32 | Operands::I16Pairs | Operands::I8Quads => "i32",
     };
     let mut writer = Writer {
         text: String::new(),

@@ -7,10 +7,12 @@ use super::scratch::Arena;
 use super::subtarget::Subtarget;
 use super::types;
 use crate::abi::offsets;
+use crate::dot::{Definition, amx};
 use crate::host;
 use ir::{FloatKind, Op, Type as IrType};
-use llir::{Flags, FunctionBuilder, Param, ParamAttributes, Type, Value};
+use llir::{Flags, FunctionBuilder, Param, ParamAttributes, Purity, Type, Value};
 use target::{CompileOptions, KernelParam, OVERLAPPING, ParamKind, TargetError};
+use ttir::ops::dot::MatmulOp;
 use ttir::ops::func::{self, FuncOp};
 use ttir::passes::{FLATTEN_DESCRIPTORS, Inside, expand_descriptors};
 
@@ -184,6 +186,11 @@ fn programs(
     let gz = b.resize_unsigned(grid[2], Type::I64);
     let repeats = b.mul(gx, gy);
     let repeats = b.mul(repeats, gz);
+    let dots = module.walk(kernel).into_iter().filter(|&op| MatmulOp::of(module, op).is_some());
+    let takes_amx = dots.into_iter().any(|op| super::operands::takes_amx(module, machine, op));
+    if takes_amx {
+        call_text(&mut b, &amx::begin(), amx::BEGIN);
+    }
     let opened = b.begin_for(begin, end, one, &first);
     let position = [opened.carried[0], opened.carried[1], opened.carried[2]];
     let frame = Frame { context, scratch, pid: opened.iv, position, grid };
@@ -196,9 +203,20 @@ fn programs(
     let next = next_position(&mut cx);
     cx.b.end_for(opened, &next);
     cx.fence_streams();
+    if takes_amx {
+        call_text(&mut cx.b, &amx::end(), amx::END);
+    }
     let zero = cx.b.i32(0);
     cx.b.ret(Some(zero));
     Ok(Programs { scratch: cx.arena.size(), kept, notes: cx.notes, kept_blocks: cx.kept })
+}
+
+/// Calls a function of no arguments that is given as text.
+fn call_text(b: &mut FunctionBuilder<'_>, definitions: &[Definition], symbol: &str) {
+    for definition in definitions {
+        b.module().attach_text(&definition.symbol, &definition.text);
+    }
+    b.call_symbol(symbol, Type::VOID, &[], Purity::Impure);
 }
 
 /// The position of the next program, x fastest.

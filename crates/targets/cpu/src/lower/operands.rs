@@ -47,14 +47,25 @@ pub(crate) fn multiplied(module: &ir::Module, machine: &Subtarget, op: ir::Op) -
     } else {
         None
     };
-    let is_supported = |operands: Operands| match *types::shape(module.ty(dot.b())) {
-        [k, n] => {
-            let [k, n] = [k, n].map(|size| u32::try_from(size).unwrap_or(u32::MAX));
-            operands.is_supported(&machine.dot(), n, k)
-        }
-        _ => false,
+    let is_supported = |operands: Operands| {
+        sizes(module, op).is_some_and(|sizes| operands.is_supported(&machine.dot(), sizes))
     };
     pairs.filter(|&(operands, _)| is_supported(operands)).or_else(|| Some((operands_of(wide)?, wide)))
+}
+
+/// Rows, columns and depth of a dot of two matrices.
+fn sizes(module: &ir::Module, op: ir::Op) -> Option<[u32; 3]> {
+    let dot = MatmulOp::new(module, op);
+    let (&[m, k], &[_, n]) = (types::shape(module.ty(dot.a())), types::shape(module.ty(dot.b()))) else {
+        return None;
+    };
+    Some([m, n, k].map(|size| u32::try_from(size).unwrap_or(u32::MAX)))
+}
+
+/// Whether a dot is multiplied by AMX.
+pub(crate) fn takes_amx(module: &ir::Module, machine: &Subtarget, op: ir::Op) -> bool {
+    let Some((operands, _)) = multiplied(module, machine, op) else { return false };
+    sizes(module, op).is_some_and(|sizes| operands.takes_amx(&machine.dot(), sizes))
 }
 
 /// Rows, columns and depth of a dot that have a meaning.

@@ -17,6 +17,10 @@ pub(crate) struct Subtarget {
     pub(crate) has_avx512: bool,
     /// AVX-512 with its instruction for pairs of bf16 products.
     pub(crate) has_bf16_pairs: bool,
+    /// AMX with its products of bf16.
+    pub(crate) has_amx_bf16: bool,
+    /// AMX with its products of bytes.
+    pub(crate) has_amx_int8: bool,
     /// An x86-64.
     pub(crate) is_x86: bool,
     /// Bytes of the nearest data cache.
@@ -34,6 +38,8 @@ impl Subtarget {
             has_f16: !is_x86 || machine.has("f16c"),
             has_avx512: machine.vector_bytes == 64,
             has_bf16_pairs: machine.vector_bytes == 64 && machine.has("avx512bf16"),
+            has_amx_bf16: machine.has("amx-tile") && machine.has("amx-bf16"),
+            has_amx_int8: machine.has("amx-tile") && machine.has("amx-int8"),
             is_x86,
             l1_bytes: machine.caches.l1,
         }
@@ -52,6 +58,8 @@ impl Subtarget {
             has_fma: self.has_fma,
             x86: self.is_x86,
             has_bf16_pairs: self.has_bf16_pairs,
+            has_amx_bf16: self.has_amx_bf16,
+            has_amx_int8: self.has_amx_int8,
         }
     }
 }

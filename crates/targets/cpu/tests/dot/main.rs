@@ -4,7 +4,8 @@
 mod native;
 mod panels;
 
-use cpu::dot::{self, DotKernel, DotSpec, Operands, Transpose, VectorUnit};
+use cpu::dot::{self, DotKernel, DotSpec, Operands, Transpose, VectorUnit, amx};
+use cpu::host::Processor;
 use cpu::loader::LoadedObject;
 use llvm::{Llvm, Output};
 use native::{Isa, Random};
@@ -16,23 +17,53 @@ fn machine(isa: &Isa) -> VectorUnit {
         vector_registers: isa.vectors.1,
         has_fma: isa.has_fma,
         x86: cfg!(target_arch = "x86_64"),
-        has_bf16_pairs: isa.name == BF16,
+        has_bf16_pairs: [BF16, AMX].contains(&isa.name),
+        has_amx_bf16: isa.name == AMX,
+        has_amx_int8: isa.name == AMX,
     }
 }
 
-/// The name of the instruction set with pairs of bf16.
+/// The names of the instruction sets with pairs of bf16 and with tile registers.
 const BF16: &str = "avx512bf16";
+const AMX: &str = "amx";
 
-/// The instruction sets of this machine, and that one where it has it.
+/// The instruction sets of this machine, and those two where it has them: where it does not, that is said.
 fn isas() -> Vec<Isa> {
     let mut isas = native::isas();
-    #[cfg(target_arch = "x86_64")]
-    if std::is_x86_feature_detected!("avx512bf16") {
-        let widest = isas.last().expect("there is one").clone();
-        let features = format!("{},+avx512bf16,+avx512vnni", widest.spec.features);
-        isas.push(Isa { name: BF16, spec: native::spec(&widest.spec.triple, "x86-64", &features), ..widest });
+    let widest = isas.last().expect("there is one").clone();
+    let mut more = |name: &'static str, features: &str| {
+        let features = format!("{},{features}", widest.spec.features);
+        isas.push(Isa {
+            name,
+            spec: native::spec(&widest.spec.triple, "x86-64", &features),
+            ..widest.clone()
+        });
+    };
+    let host = Processor::host();
+    if host.has("avx512bf16") {
+        more(BF16, "+avx512bf16,+avx512vnni");
+    } else {
+        println!("NOT RUN: pairs of bf16, for this processor has no AVX-512 BF16");
+    }
+    if ["amx-tile", "amx-bf16", "amx-int8", "avx512bf16"].iter().all(|name| host.has(name)) {
+        more(AMX, "+avx512bf16,+avx512vnni,+amx-tile,+amx-bf16,+amx-int8");
+    } else {
+        println!("NOT RUN: AMX, which this processor lacks or this process may not use");
     }
     isas
+}
+
+/// Compiles and loads kernels, and configures the tile registers of this thread where there are any.
+fn load_kernels(kernels: impl Iterator<Item = Vec<dot::Definition>>, isa: &Isa) -> LoadedObject {
+    if isa.name != AMX {
+        return native::load(&module(kernels.flatten()), isa);
+    }
+    let object = native::load(&module(kernels.flatten().chain(amx::begin())), isa);
+    let address = object.symbol(amx::BEGIN).expect("it is defined");
+    // SAFETY: the symbol is a function of this type; this process may use tile registers.
+    let begin = unsafe { std::mem::transmute::<usize, extern "C" fn()>(address) };
+    begin();
+    object
 }
 
 /// Makes the functions of a module visible to the loader.
@@ -61,6 +92,10 @@ const SHAPES: &[[u32; 3]] = &[
     [16, 4, 32],
     [32, 2, 16],
     [128, 128, 32],
+    [16, 16, 128],
+    [64, 32, 256],
+    [16, 64, 64],
+    [32, 16, 64],
     [1, 128, 1],
     [16, 8, 64],
     [256, 16, 2],
@@ -70,7 +105,7 @@ const SHAPES: &[[u32; 3]] = &[
 fn specs(operands: Operands, machine: VectorUnit) -> Vec<DotSpec> {
     let mut specs = Vec::new();
     for &[m, n, k] in SHAPES {
-        if !operands.is_supported(&machine, n, k) {
+        if !operands.is_supported(&machine, [m, n, k]) {
             continue;
         }
         let steps = k / operands.group();
@@ -93,7 +128,7 @@ fn specs(operands: Operands, machine: VectorUnit) -> Vec<DotSpec> {
 
 fn load(specs: &[DotSpec], isa: &Isa) -> LoadedObject {
     let plans = specs.iter().map(|spec| DotKernel::choose(spec).expect("a legal shape"));
-    native::load(&module(plans.flat_map(|plan| plan.definitions())), isa)
+    load_kernels(plans.map(|plan| plan.definitions()), isa)
 }
 
 fn call<A, C>(object: &LoadedObject, spec: &DotSpec, a: &[A], b: &[A], c: &mut [C]) {
@@ -416,8 +451,15 @@ fn kernels_for_other_machines_keep_their_tile_in_registers() {
             println!("this LLVM makes no code for {triple}");
             continue;
         }
-        let machine =
-            VectorUnit { vector_bytes, vector_registers, has_fma: true, x86, has_bf16_pairs: false };
+        let machine = VectorUnit {
+            vector_bytes,
+            vector_registers,
+            has_fma: true,
+            x86,
+            has_bf16_pairs: false,
+            has_amx_bf16: false,
+            has_amx_int8: false,
+        };
         let sizes = DotSpec {
             m: 64,
             n: 64,
@@ -458,6 +500,8 @@ fn impossible_shapes_are_refused() {
         has_fma: true,
         x86: true,
         has_bf16_pairs: false,
+        has_amx_bf16: false,
+        has_amx_int8: false,
     };
     let good = DotSpec {
         m: 16,

@@ -1,7 +1,7 @@
 //! Kernels on packed operands against plain loops.
 
 use super::native::{self, Random};
-use super::{isas, machine, module};
+use super::{isas, load_kernels, machine};
 use cpu::dot::{Operands, PanelPlan, PanelSpec};
 
 /// Rows, columns, step of `k`, steps.
@@ -95,7 +95,7 @@ fn check<T: Element>(operands: Operands, epsilon: f64) {
     let group = operands.group();
     for isa in isas() {
         let machine = machine(&isa);
-        if !operands.is_supported(&machine, 16, 2) {
+        if !operands.is_supported(&machine, [16, 16, 64]) {
             continue;
         }
         let mut specs: Vec<(PanelSpec, u32)> =
@@ -107,7 +107,7 @@ fn check<T: Element>(operands: Operands, epsilon: f64) {
         specs.extend(parts);
         let plans: Vec<PanelPlan> =
             specs.iter().map(|(spec, _)| PanelPlan::choose(spec).expect("a legal shape")).collect();
-        let object = native::load(&module(plans.iter().flat_map(PanelPlan::definitions)), &isa);
+        let object = load_kernels(plans.iter().map(PanelPlan::definitions), &isa);
         for ((spec, k), plan) in specs.iter().zip(&plans) {
             let mut some = |count: u32| -> Vec<T> { (0..count).map(|_| T::random(&mut random)).collect() };
             let (a, b) = (some(group * spec.m * spec.a_row_stride), some(group * k * spec.n));
@@ -162,8 +162,8 @@ fn panels_that_cannot_be_are_refused() {
     assert!(PanelPlan::choose(&PanelSpec { depth: 12, ..good }).is_err());
     assert!(PanelPlan::choose(&PanelSpec { a_row_stride: 4, ..good }).is_err());
     assert!(PanelPlan::choose(&PanelSpec { n: 48, ..good }).is_err());
-    assert_eq!(PanelSpec::width(2, Operands::F32, machine), None);
-    let width = PanelSpec::width(256, Operands::F32, machine).expect("it fills a vector");
+    assert_eq!(PanelSpec::width([16, 2, 8], Operands::F32, machine), None);
+    let width = PanelSpec::width([16, 256, 8], Operands::F32, machine).expect("it fills a vector");
     for cache in [1 << 10, 32 << 10, 48 << 10, 1 << 40] {
         let depth = PanelSpec::depth(width, Operands::F32, cache);
         assert!(depth.is_power_of_two() && (64..=512).contains(&depth), "{depth}");
