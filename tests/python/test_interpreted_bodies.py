@@ -340,3 +340,23 @@ def test_an_interrupt_ends_a_launch():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@triton.jit
+def chooses(x_ptr, out_ptr, n, WIDE: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, 8)) + (-3 if n > 4 else 5)
+    y = (300 if n > 4 else -300) + tl.zeros((8, ), tl.int8)
+    tl.static_assert((4 if WIDE else 2) == 4)
+    tl.store(out_ptr + tl.arange(0, 8), x.to(tl.int64) + y)
+
+
+@pytest.mark.parametrize("n", [3, 7])
+def test_a_number_that_a_condition_chooses_is_a_run_time_value(n):
+    """An unsigned block and a negative literal cannot be added, nor an int8 and 300; an int32 of that value can."""
+    x = np.arange(8, dtype=np.uint32) + 2**31
+    compiled, out = np.zeros(8, np.int64), np.zeros(8, np.int64)
+    chooses[(1, )](x, compiled, n, True)
+    with interpreted():
+        chooses[(1, )](x, out, n, True)
+    np.testing.assert_array_equal(out, compiled)
+    np.testing.assert_array_equal(out, x.astype(np.int64) + (-3 + 300 if n > 4 else 5 - 300))

@@ -1,8 +1,8 @@
 """The body of a kernel as Python runs it.
 
-It is the function itself but for what a kernel means otherwise than Python does: numbers that are assigned become run-time values, the
-counter of a loop is one, ``min`` and ``max`` compute by element, lists are tuples, ``and``, ``or``, ``not``, comparisons in a row and ``assert`` take
-blocks. Lines and columns stay, so that debuggers and tracebacks show the source.
+It is the function itself but for what a kernel means otherwise than Python does: numbers that are assigned or chosen when the kernel runs become
+run-time values, the counter of a loop is one, ``min`` and ``max`` compute by element, lists are tuples, ``and``, ``or``, ``not``, comparisons in a row
+and ``assert`` take blocks. Lines and columns stay, so that debuggers and tracebacks show the source.
 """
 
 import __future__
@@ -251,6 +251,12 @@ class _Rewriting(ast.NodeTransformer):
         name = "__all__" if isinstance(node.op, ast.And) else "__any__"
         return self.call(name, [first, *(self.later(part) for part in rest)], node)
 
+    def visit_IfExp(self, node):
+        self.generic_visit(node)
+        if any(isinstance(part, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for part in ast.walk(node)):
+            return node
+        return self.call("__chosen__", [node.test, self.later(node.body), self.later(node.orelse)], node)
+
     def visit_BinOp(self, node):
         self.generic_visit(node)
         name = self.operators.get(type(node.op))
@@ -446,6 +452,11 @@ def _compared(names, left, *rest):
     return result
 
 
+def _chosen(test, one, other):
+    value = one() if test else other()
+    return _core.eager_assigned(value) if isinstance(test, KernelValue) and type(value) in _NUMBERS else value
+
+
 def _not(value):
     return value.logical_not() if isinstance(value, KernelValue) else not value
 
@@ -466,6 +477,7 @@ _HELPERS = {
     "__constexpr_type__": _constexpr_type,
     "__equal__": _equal,
     "__unequal__": _unequal,
+    "__chosen__": _chosen,
     "__not__": _not,
     "__floordiv__": _operator("_floordiv", operator.floordiv),
     "__mod__": _operator("_mod", operator.mod),
