@@ -126,11 +126,25 @@ def test_layer_norm(cluster, rng):
     torch.testing.assert_close(out.double(), expected, atol=4e-3, rtol=2e-3)
 
 
-@pytest.mark.parametrize("gpu, num_ctas, says", [("cuda:80", 2, "needs sm_90"), ("cuda:90", 32, "at most 16 blocks"),
-                                                  ("cuda:90", 3, "power of two")])
-def test_what_is_no_cluster_is_told(gpu, num_ctas, says):
+NO_CLUSTERS = r"num_ctas is 2: num_ctas > 1 requires NVIDIA SM90\+ \(Hopper\), .* sm_80 has none"
+
+
+@pytest.mark.parametrize("gpu, num_ctas, error, says",
+                         [("cuda:80", 2, ValueError, NO_CLUSTERS),
+                          ("cuda:90", 32, ValueError, "num_ctas is 32: clusters of sm_90a have at most 16 blocks"),
+                          ("cuda:90", 3, triton.CompilationError, "power of two"),
+                          ("hip:gfx942", 2, ValueError, "num_ctas > 1 not supported, as gfx942 has no clusters")])
+def test_what_is_no_cluster_is_told(gpu, num_ctas, error, says):
     with triton.knobs.runtime.scope():
         triton.knobs.runtime.emulate = gpu
         x = np.zeros(256, np.float32)
-        with pytest.raises(Exception, match=says):
+        with pytest.raises(error, match=says):
             seeds.add_kernel[(1, )](x, x, x, 256, BLOCK_SIZE=256, num_ctas=num_ctas)
+
+
+def test_the_architecture_that_is_asked_for_decides():
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.emulate, triton.knobs.runtime.override_arch = "cuda:90", "sm80"
+        x = np.zeros(256, np.float32)
+        with pytest.raises(ValueError, match=NO_CLUSTERS):
+            seeds.add_kernel.warmup(x, x, x, 256, BLOCK_SIZE=256, num_ctas=2, grid=(1, ))

@@ -107,7 +107,7 @@ pub fn parse(
         }
         extra.insert(IR_OVERRIDE.to_owned(), path.clone());
     }
-    Ok(CompileOptions {
+    let options = CompileOptions {
         num_warps,
         num_stages: number("num_stages")?,
         num_ctas: number("num_ctas")?,
@@ -117,7 +117,22 @@ pub fn parse(
         // What nothing but a launch of the runtime can launch.
         guarded: target.host_code().is_none(),
         extra,
-    })
+    };
+    check_clusters(target, &options)?;
+    Ok(options)
+}
+
+/// Refuses more blocks than a cluster of the machine has.
+fn check_clusters(target: &dyn Target, options: &CompileOptions) -> Result<(), RuntimeError> {
+    if options.num_ctas == 1 {
+        return Ok(());
+    }
+    match target.clusters(options)? {
+        Some(clusters) if options.num_ctas > clusters.largest => {
+            Err(RuntimeError::Value(format!("num_ctas is {}: {}", options.num_ctas, clusters.rule)))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What the knobs that are set make of the options of every compile, as text: code that is compiled with them is other

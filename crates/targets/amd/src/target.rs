@@ -11,8 +11,8 @@ use std::sync::Arc;
 use target::knobs::KnobRow;
 use target::survey::{Peaks, Resources, Survey};
 use target::{
-    Artifact, CompileOptions, Device, GivenStage, HostCode, OptionRow, Stage, StageObserver, Target,
-    TargetError, TargetFacts, Tool,
+    Artifact, Clusters, CompileOptions, Device, GivenStage, HostCode, OptionRow, Stage, StageObserver,
+    Target, TargetError, TargetFacts, Tool,
 };
 
 /// What code is made for on a machine without such a GPU, where no architecture is named.
@@ -88,6 +88,16 @@ impl Target for Gpus {
 
     fn options(&self) -> &'static [OptionRow] {
         &OPTIONS
+    }
+
+    fn clusters(&self, options: &CompileOptions) -> Result<Option<Clusters>, TargetError> {
+        let arch = self.arch_with(options)?;
+        let largest = machine::machine(arch).cluster;
+        let rule = match largest {
+            1 => format!("num_ctas > 1 not supported, as {arch} has no clusters of thread blocks"),
+            most => format!("clusters of {arch} have at most {most} blocks"),
+        };
+        Ok(Some(Clusters { largest, rule }))
     }
 
     fn knobs(&self) -> &'static [KnobRow] {

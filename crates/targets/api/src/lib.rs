@@ -44,6 +44,15 @@ pub struct TargetFacts {
     pub fp8_dtypes: Vec<String>,
 }
 
+/// The clusters of thread blocks that a machine has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clusters {
+    /// The most blocks of one.
+    pub largest: u32,
+    /// What the number of blocks may be, for whoever asks for more.
+    pub rule: String,
+}
+
 /// A library or a program that a target works with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
@@ -64,6 +73,15 @@ pub trait Target: Send + Sync {
 
     /// The launch options that this target reads beyond the common ones, with their defaults.
     fn options(&self) -> &'static [OptionRow];
+
+    /// The clusters of the architecture that the options choose; `None` where `num_ctas` means nothing.
+    ///
+    /// # Errors
+    /// When there is no such architecture.
+    fn clusters(&self, options: &CompileOptions) -> Result<Option<Clusters>, TargetError> {
+        let _ = options;
+        Ok(None)
+    }
 
     /// The knobs that concern this target alone.
     fn knobs(&self) -> &'static [knobs::KnobRow] {

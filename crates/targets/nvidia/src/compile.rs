@@ -76,7 +76,6 @@ pub(crate) fn compile(
     observer: &mut dyn StageObserver,
 ) -> Result<Artifact, TargetError> {
     let nvidia = Nvidia::new(arch, emulated, options)?;
-    check_clusters(nvidia.lanes.machine, options)?;
     let mut compile = Compile::new(&nvidia, options, observer);
     let assembly = InlineAssembly::of(&module);
     let code = compile.shared.ttir(module)?;
@@ -109,18 +108,6 @@ pub(crate) fn compile_given(
             stage::PTX
         ))),
     }
-}
-
-/// Says which architectures have clusters, where this one has none.
-fn check_clusters(machine: &ttgir::Machine, options: &CompileOptions) -> Result<(), TargetError> {
-    if options.num_ctas == 1 || machine.cluster > 1 {
-        return Ok(());
-    }
-    let (count, name) = (options.num_ctas, machine.name);
-    let message = format!(
-        "num_ctas is {count}: the blocks of a program form a cluster, and {name} has none: num_ctas needs sm_90 or newer"
-    );
-    Err(TargetError::Compile { message, location: None })
 }
 
 /// A compile on its way: the part that all targets for GPUs have, and what it is for.

@@ -14,8 +14,8 @@ use std::sync::{Arc, OnceLock};
 use target::knobs::{FoundTool, KnobRow};
 use target::survey::{Peaks, Resources, Survey};
 use target::{
-    Artifact, CompileOptions, Device, GivenStage, HostCode, OptionRow, OptionValue, Stage, StageObserver,
-    Target, TargetError, TargetFacts, Tool,
+    Artifact, Clusters, CompileOptions, Device, GivenStage, HostCode, OptionRow, OptionValue, Stage,
+    StageObserver, Target, TargetError, TargetFacts, Tool,
 };
 
 /// What code is made for on a machine without a GPU, where no architecture is named.
@@ -110,6 +110,19 @@ impl Target for Nvidia {
 
     fn options(&self) -> &'static [OptionRow] {
         &OPTIONS
+    }
+
+    fn clusters(&self, options: &CompileOptions) -> Result<Option<Clusters>, TargetError> {
+        let arch = self.arch_with(options)?;
+        let largest = machine::machine(u32::from(arch.number)).map_or(1, |machine| machine.cluster);
+        let rule = match largest {
+            1 => {
+                let needed = "num_ctas > 1 requires NVIDIA SM90+ (Hopper)";
+                format!("{needed}, as the blocks of a program form a cluster, and {arch} has none")
+            }
+            most => format!("clusters of {arch} have at most {most} blocks"),
+        };
+        Ok(Some(Clusters { largest, rule }))
     }
 
     fn knobs(&self) -> &'static [KnobRow] {
