@@ -1,5 +1,7 @@
 //! Tensor descriptors: tensors in memory that are read and written in blocks, with bounds.
 
+use super::arith_cast::EXTSI;
+use super::arith_int::int_value;
 use super::atomic::Rmw;
 use super::memory::{CacheModifier, EvictionPolicy};
 use super::memory_text;
@@ -102,13 +104,30 @@ pub static MAKE: OpRow = OpRow {
     format: Format::Text(
         "$base, [ $shape ], [ $strides ] attr-dict : short-type($base), short-type($result)",
     ),
-    verify: Some(|module, op| {
-        let rank = shape(module.ty(module.result(op, 0))).len();
-        let given = module.operand_group(op, 1).len();
-        if rank == given { Ok(()) } else { Err(format!("{given} sizes for a block of rank {rank}")) }
-    }),
+    verify: Some(verify_make),
     ..MakeDescriptorOp::ROW
 };
+
+fn verify_make(module: &Module, op: Op) -> Result<(), String> {
+    let rank = shape(module.ty(module.result(op, 0))).len();
+    let given = module.operand_group(op, 1).len();
+    if rank != given {
+        return Err(format!("{given} sizes for a block of rank {rank}"));
+    }
+    let strides = module.operand_group(op, 2);
+    match strides.last().and_then(|&stride| extended_constant(module, stride)) {
+        Some(stride) if stride != 1 => Err(format!("the last stride must be 1, and is {stride}")),
+        _ => Ok(()),
+    }
+}
+
+/// The number that an integer is, if it is a constant or the extension of one.
+fn extended_constant(module: &Module, mut value: Value) -> Option<i64> {
+    while let Some(op) = module.def_op(value).filter(|&op| module.is(op, &EXTSI)) {
+        value = module.operand(op, 0);
+    }
+    int_value(module, value)
+}
 
 ir::op_view! {
     DescriptorLoadOp of LOAD {
