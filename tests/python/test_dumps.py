@@ -163,3 +163,15 @@ triton.compile(ASTSource(put, {"ptr": "*fp32"}, {"VALUE": 3}), target=GPUTarget(
 """)
     shown = python(tmp_path / "kernel.py", env={"AMDGCN_ENABLE_DUMP": "1", "TRITON_ALWAYS_COMPILE": "1"})
     assert "AMDGCN Dump" in shown.stdout + shown.stderr and "global_store_dword" in shown.stdout + shown.stderr
+
+
+def test_a_compile_is_repeated_from_its_file(run, tmp_path, python, target):
+    """The kernel comes from the cache the second time, and the file is written nevertheless."""
+    binary = "llir" if "DEUTERON_TARGET" in target else "ptx"
+    run()
+    run(TRITON_REPRODUCER_PATH=str(tmp_path / "again"), TRITON_KERNEL_DUMP="1")
+    dumped = stages(tmp_path / ".triton" / "dump")[binary].read_text()
+    file = tmp_path / "again.make_ttir.repro.mlir"
+    assert 'pipeline: "builtin.module(' in file.read_text()
+    again = python("-m", "deuteron", "compile", file, "--emit", binary, env={"TRITON_CACHE_DIR": str(tmp_path / "cache")})
+    assert again.stdout.strip() == dumped.strip()

@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use clap::Args;
-use runtime::compile::{Kernel, compile_given};
+use runtime::compile::{Kernel, Reproducer, compile_given};
 use runtime::knobs::Settings;
 use runtime::program::Program;
 use std::collections::BTreeMap;
@@ -55,8 +55,26 @@ impl Source {
         self.file.display().to_string()
     }
 
+    /// What a file that repeats a compile says at its end.
+    fn reproducer(&self) -> Result<Option<Reproducer>, Failure> {
+        if self.file.extension().is_none_or(|extension| extension != "mlir") {
+            return Ok(None);
+        }
+        let found = Reproducer::read(&self.text()?)?;
+        if found.is_some() && (self.target.is_some() || self.emulate.is_some() || !self.options.is_empty()) {
+            return Err(Failure(format!(
+                "{} says its target and its options: change them there",
+                self.name()
+            )));
+        }
+        Ok(found)
+    }
+
     /// The target.
     pub(crate) fn target(&self) -> Result<Arc<dyn Target>, Failure> {
+        if let Some(found) = self.reproducer()? {
+            return Ok(found.target()?);
+        }
         Ok(match (&self.emulate, &self.target) {
             (Some(name), _) => runtime::emulated(name)?,
             (None, Some(name)) => runtime::target_named(name)?,
@@ -66,6 +84,9 @@ impl Source {
 
     /// The options of the compile.
     pub(crate) fn compile_options(&self, target: &dyn Target) -> Result<CompileOptions, Failure> {
+        if let Some(found) = self.reproducer()? {
+            return Ok(found.options);
+        }
         let mut given = BTreeMap::new();
         for option in &self.options {
             let (name, value) = option

@@ -195,3 +195,31 @@ fn what_a_compile_prints_stands_beside_its_output() {
     assert_eq!(err, "N is 12\n");
     assert!(out.contains("tt.func public @says") && !out.contains("N is"), "{out}");
 }
+
+#[test]
+fn a_compile_is_repeated_from_its_file() {
+    let bench = Bench::new();
+    let compile = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_deuteron"))
+            .args(["compile", "--emit", "source,llir"])
+            .args(args)
+            .current_dir(bench.path())
+            .env("DEUTERON_CACHE_DIR", bench.path().join("cache"))
+            .env("TRITON_REPRODUCER_PATH", bench.path().join("again"))
+            .output()
+            .expect("it starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let options = ["-O", "num_warps=2", "-O", "debug=True"];
+    let python = ["kernels.py", "-k", "add", "-s", SIGNATURE];
+    let first = compile(&[&python[..], &options].concat());
+    let file = bench.path().join("again.make_ttir.repro.mlir");
+    let text = std::fs::read_to_string(&file).expect("it is there");
+    assert!(text.contains("pipeline: \"builtin.module(") && text.contains("\"debug\": true"), "{text}");
+    // The file is written again by its own compile, and stays as it is.
+    assert_eq!(compile(&["again.make_ttir.repro.mlir"]), first);
+    assert_eq!(std::fs::read_to_string(&file).expect("it is there"), text);
+    let more = bench.fails(&["compile", "again.make_ttir.repro.mlir", "-O", "num_warps=4"], 1);
+    assert!(more.contains("says its target and its options"), "{more}");
+}

@@ -298,10 +298,15 @@ impl<'t> Parser<'t> {
 
     // --- operations ---
 
-    /// Reads aliases and operations up to the end. One `module` stands for the whole program.
+    /// Reads aliases and operations up to the end. One `module` stands for the whole program. What files say behind it
+    /// between `{-#` and `#-}` means nothing to it.
     pub(super) fn file_body(&mut self) -> Result<(), ParseError> {
         while let Some(c) = self.peek_byte() {
-            if c == b'#' { self.alias_definition()? } else { self.op()? }
+            match c {
+                b'#' => self.alias_definition()?,
+                b'{' if self.text[self.at..].starts_with("{-#") => break,
+                _ => self.op()?,
+            }
         }
         let body = self.module.body();
         let (Some(first), last) = (self.module.first_op(body), self.module.last_op(body)) else {

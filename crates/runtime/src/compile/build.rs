@@ -79,6 +79,7 @@ fn from_module(
 ) -> Result<Artifact, RuntimeError> {
     let source = ir::text::print(&module, PrintOptions::default());
     watch.stage("source", source.as_bytes());
+    watch.keep_reproducer(&source, target, options);
     targets::operations_for_assembly(&mut module, Some(&target.facts().backend));
     run_ttir_passes(&mut module, watch)?;
     let ttir = ir::text::print(&module, PrintOptions::default());

@@ -17,6 +17,7 @@ mod given;
 mod guarded;
 mod kernel;
 mod once;
+mod reproducer;
 mod times;
 mod watch;
 
@@ -26,6 +27,7 @@ pub(crate) use disk::store;
 pub use disk::{Label, cached, label, payload};
 pub use given::{named_file, overriding, state_of_file};
 pub use kernel::Kernel;
+pub use reproducer::Reproducer;
 pub use times::times_table;
 
 use crate::cache::{Key, KeyBuilder};

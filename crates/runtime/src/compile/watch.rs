@@ -1,13 +1,14 @@
 //! Watching a compile: dumps, times, warnings, and overrides of stages.
 
 use super::given::Given;
+use super::reproducer::Reproducer;
 use super::times::times_table;
 use crate::cache::Key;
 use crate::knobs::Settings;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
-use target::{GivenStage, Stage, StageObserver};
+use target::{CompileOptions, GivenStage, Stage, StageObserver, Target};
 
 /// How much of a kernel's name is in the names of files: some are longer than file systems allow.
 const LONGEST_NAME: usize = 150;
@@ -28,6 +29,7 @@ pub(super) struct Watch {
     shows_passes: bool,
     shows_llir_passes: bool,
     dump_path: Option<PathBuf>,
+    reproducer_path: Option<PathBuf>,
     report: Report,
 }
 
@@ -41,6 +43,7 @@ impl Watch {
             shows_passes: settings.shows_passes(kernel),
             shows_llir_passes: settings.shows_llir_passes(kernel),
             dump_path: settings.dump_path.clone(),
+            reproducer_path: settings.reproducer_path.clone(),
             report: Report::default(),
         }
     }
@@ -51,6 +54,14 @@ impl Watch {
         let result = work(self);
         self.timed(step, start.elapsed());
         result
+    }
+
+    /// Writes the file that repeats the compile, if a setting names one.
+    pub(super) fn keep_reproducer(&mut self, source: &str, target: &dyn Target, options: &CompileOptions) {
+        let Some(prefix) = &self.reproducer_path else { return };
+        if let Err(error) = Reproducer::new(target, options).write(prefix, source) {
+            self.report.warnings.push(error);
+        }
     }
 
     pub(super) fn finish(self) -> Report {

@@ -73,6 +73,8 @@ pub struct Settings {
     pub dump_llir: Option<String>,
     /// `compilation.dump_path`.
     pub dump_path: Option<PathBuf>,
+    /// `compilation.reproducer_path`.
+    pub reproducer_path: Option<PathBuf>,
     /// Whether a knob is set of those that are seen in a compile alone.
     pub shows: bool,
     /// Stages that are printed, with the headlines above them.
@@ -105,6 +107,7 @@ impl Settings {
             dump_passes: opt_text("compilation", "dump_passes"),
             dump_llir: opt_text("compilation", "dump_llir"),
             dump_path: opt_text("compilation", "dump_path").map(PathBuf::from),
+            reproducer_path: opt_text("compilation", "reproducer_path").map(PathBuf::from),
             shows: rows().iter().any(|row| row.standing == KnobStanding::Shows && is_set(row)),
             printed: rows().iter().filter_map(|row| printed(row)).collect(),
             code: CodeSettings {
@@ -136,6 +139,7 @@ impl Settings {
         self.always_compile
             || self.time_passes
             || self.shows
+            || self.reproducer_path.is_some()
             || self.shows_passes(kernel)
             || self.shows_llir_passes(kernel)
     }

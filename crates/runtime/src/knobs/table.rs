@@ -102,8 +102,8 @@ pub(super) static ROWS: &[KnobRow] = &[
     KnobRow::new("compilation", "disable_multithreading", &["MLIR_DISABLE_MULTITHREADING"], Flag,
         "Run the passes over one kernel one after the other. They always do; different kernels compile side by side.").but(Moot),
     KnobRow::new("compilation", "reproducer_path", &["TRITON_REPRODUCER_PATH"], OptText,
-        "Where to write what repeats a compile that fails.")
-        .but(Idle("MLIR_ENABLE_DUMP=1 with MLIR_DUMP_PATH=FILE writes the program in front of every pass; `deuteron opt` runs passes over it")),
+        "How the names of files begin that repeat a compile: each writes its program in front of all passes, its target and its options to \
+         `….make_ttir.repro.mlir`, which `deuteron compile` takes."),
     KnobRow::new("compilation", "python_stacktrace", &["TRITON_ENABLE_PYTHON_STACKTRACE"], Flag,
         "Show the stack of Python when the compiler fails. Its errors are Python exceptions, which have it.").but(Moot),
     KnobRow::new("compilation", "dump_partition_scheduling",
