@@ -10,7 +10,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Definition, DotSpec, Operands};
+use super::{Definition, DotSpec, Operands, Start};
 
 /// Rows of a tile register, and elements of 32 bits in a row of one.
 pub(super) const TILE: u32 = 16;
@@ -48,6 +48,8 @@ pub(super) struct Form {
     pub(super) panel_stride: u32,
     /// `k` is an argument, in groups; else it is that of the specification.
     pub(super) k_is_given: bool,
+    /// What the sums begin with.
+    pub(super) start: Start,
 }
 
 /// The symbol of [`begin`]. Its type is `void ()`, as is that of [`END`].
@@ -94,6 +96,7 @@ pub fn end() -> [Definition; 2] {
 
 const LOAD: &str = "llvm.x86.tileloadd64";
 const STORE: &str = "llvm.x86.tilestored64";
+const ZERO: &str = "llvm.x86.tilezero";
 
 /// The instruction that multiplies.
 fn multiply(operands: Operands) -> &'static str {
@@ -111,6 +114,10 @@ pub(super) fn definitions(symbol: &str, spec: &DotSpec, block: Block, form: Form
     for symbol in [LOAD, STORE] {
         let text = format!("declare void @{symbol}(i8 immarg, ptr, i64)\n");
         all.push(Definition { symbol: symbol.to_owned(), text });
+    }
+    if form.start == Start::Zero {
+        let text = format!("declare void @{ZERO}(i8 immarg)\n");
+        all.push(Definition { symbol: ZERO.to_owned(), text });
     }
     let symbol = multiply(spec.operands);
     let text = format!("declare void @{symbol}(i8 immarg, i8 immarg, i8 immarg)\n");
@@ -156,7 +163,10 @@ rows:
   %c.row = mul nuw nsw i64 %row, {c_row_stride}
   %c.block = getelementptr inbounds i32, ptr %c.column, i64 %c.row"
         ));
-        self.sums(LOAD);
+        match self.form.start {
+            Start::Sums => self.sums(LOAD),
+            Start::Zero => self.zeros(),
+        }
         self.line("  br label %step");
         self.inner_loop(&end);
         self.line("done:");
@@ -175,6 +185,15 @@ exit:
             rows.div_ceil(height),
             columns.div_ceil(width)
         ));
+    }
+
+    /// Sets the block of `C` to zero.
+    fn zeros(&mut self) {
+        for row in 0..self.block.rows {
+            for column in 0..self.block.columns {
+                self.line(&format!("  call void @{ZERO}(i8 {})", sum(row, column)));
+            }
+        }
     }
 
     /// Loads or stores the block of `C`.

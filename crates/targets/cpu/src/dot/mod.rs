@@ -22,10 +22,12 @@
 pub mod amx;
 mod kernel;
 mod panels;
+mod quads;
 mod row_sums;
 mod transpose;
 
 pub use panels::{PanelPlan, PanelSpec};
+pub use quads::interleave_quads;
 pub use transpose::{Transpose, interleave_pairs, interleave_panels};
 
 /// A definition as text.
@@ -205,6 +207,16 @@ enum Shape {
 pub struct DotKernel {
     spec: DotSpec,
     shape: Shape,
+    start: Start,
+}
+
+/// What the sums of a kernel begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Start {
+    /// `C` as it is in memory.
+    Sums,
+    /// Zero, whatever memory holds.
+    Zero,
 }
 
 impl DotKernel {
@@ -216,17 +228,23 @@ impl DotKernel {
         check(spec)?;
         let machine = spec.machine;
         if spec.operands.takes_amx(&machine, [spec.m, spec.n, spec.k]) {
-            return Ok(DotKernel { spec: *spec, shape: Shape::Amx(amx::Block::of(spec.m, spec.n)) });
+            let shape = Shape::Amx(amx::Block::of(spec.m, spec.n));
+            return Ok(DotKernel { spec: *spec, shape, start: Start::Sums });
         }
         let full = machine.vector_bytes / spec.operands.bytes();
         if spec.n == 1 && spec.b_row_stride == 1 && spec.k > 1 && spec.operands.group() == 1 {
             let shape = Shape::RowSums { rows: spec.m.min(8), lanes: full.min(spec.k) };
-            return Ok(DotKernel { spec: *spec, shape });
+            return Ok(DotKernel { spec: *spec, shape, start: Start::Sums });
         }
         let lanes = full.min(spec.n);
         let vectors = (spec.n / lanes).min(DotKernel::widest(machine));
         let rows = most_rows(machine, vectors).min(spec.m);
-        Ok(DotKernel { spec: *spec, shape: Shape::Tile { rows, vectors, lanes } })
+        Ok(DotKernel { spec: *spec, shape: Shape::Tile { rows, vectors, lanes }, start: Start::Sums })
+    }
+
+    /// The kernel that sets `C` to the product; of tile registers alone.
+    pub fn from_zero(self) -> Option<DotKernel> {
+        matches!(self.shape, Shape::Amx(_)).then_some(DotKernel { start: Start::Zero, ..self })
     }
 
     /// The most vectors in a row of a register tile.
@@ -238,7 +256,8 @@ impl DotKernel {
     pub fn symbol(&self) -> String {
         let DotSpec { m, n, k, operands, a_row_stride, b_row_stride, c_row_stride, used, .. } = self.spec;
         let strides = format!("{a_row_stride}.{b_row_stride}.{c_row_stride}");
-        format!("dn.dot.{}.{m}x{n}x{k}.{strides}{}", operands.name(), used_name(&used, &[m, n, k]))
+        let start = if self.start == Start::Zero { ".zero" } else { "" };
+        format!("dn.dot.{}.{m}x{n}x{k}.{strides}{}{start}", operands.name(), used_name(&used, &[m, n, k]))
     }
 
     /// The text of the kernel and of the declarations it needs, each with its symbol: emit each symbol once.
@@ -253,7 +272,8 @@ impl DotKernel {
                 row_sums::definitions(&self.symbol(), &self.spec, row_sums::Tile { rows, lanes })
             }
             Shape::Amx(block) => {
-                let form = amx::Form { panel_stride: block.width(), k_is_given: false };
+                let panel_stride = block.width();
+                let form = amx::Form { panel_stride, k_is_given: false, start: self.start };
                 amx::definitions(&self.symbol(), &self.spec, block, form)
             }
         }

@@ -5,7 +5,9 @@
 //! sets. `k` is an argument; the stretch that panels are made for is [`PanelSpec::depth`].
 
 use super::kernel::{self, Form, Tile};
-use super::{DotError, DotKernel, DotSpec, Operands, Shape, VectorUnit, amx, interleave_panels};
+use super::{
+    DotError, DotKernel, DotSpec, Operands, Shape, Start, VectorUnit, amx, interleave_panels, quads,
+};
 use crate::dot::Definition;
 
 /// Steps of `k` that one iteration of the inner loop does, where they divide the step of the caller.
@@ -112,13 +114,18 @@ impl PanelPlan {
     }
 
     /// A function that interleaves the rows of a step in place, where they were written one behind the other into the
-    /// panels of pairs.
+    /// panels of groups.
     ///
     /// # Errors
     /// Those of [`interleave_panels`].
     pub fn interleave(&self) -> Result<Definition, DotError> {
         let panels = self.spec.n / self.panel_width();
-        interleave_panels(2 * self.spec.step, self.panel_width(), panels, self.panel_stride())
+        let (width, stride) = (self.panel_width(), self.panel_stride());
+        let rows = self.spec.operands.group() * self.spec.step;
+        match self.spec.operands {
+            Operands::I8Quads => quads::interleave_quad_panels(rows, width, panels, stride),
+            _ => interleave_panels(rows, width, panels, stride),
+        }
     }
 
     /// The symbol of the kernel, without `@`. Its type is `void (ptr a, ptr b, ptr c, i64 k)`.
@@ -139,7 +146,8 @@ impl PanelPlan {
                 kernel::definitions(&symbol, &spec, tile, Form { panel_stride, steps, k_is_given })
             }
             PanelShape::Amx(block) => {
-                amx::definitions(&symbol, &spec, block, amx::Form { panel_stride, k_is_given })
+                let form = amx::Form { panel_stride, k_is_given, start: Start::Sums };
+                amx::definitions(&symbol, &spec, block, form)
             }
         }
     }

@@ -4,10 +4,19 @@ use super::emitter::Emitter;
 use super::error::{LowerError, Result};
 use super::scratch::Buffer;
 use super::types;
-use crate::dot::{DotKernel, DotSpec, Operands, Transpose, interleave_pairs};
+use crate::dot::{DotKernel, DotSpec, Operands, Transpose, interleave_pairs, interleave_quads};
 use ir::{Def, Op, Type as IrType, Value as IrValue};
 use llir::{Purity, Type, Value};
 use ttir::ops::dot::MatmulOp;
+
+/// What a dot adds to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Starts {
+    /// What the accumulator holds.
+    FromSums,
+    /// Nothing, whatever memory holds.
+    FromZero,
+}
 
 impl Emitter<'_> {
     /// `tt.dot`.
@@ -20,14 +29,23 @@ impl Emitter<'_> {
         };
         let tiles = match operands.group() {
             1 => [self.tile(a, elem)?, self.tile(b, elem)?],
-            _ => [self.pairs_in_rows(a, elem)?, self.pairs_in_columns(b, elem)?],
+            _ => [self.groups_in_rows(a, elem, operands)?, self.groups_in_columns(b, elem, operands)?],
         };
         let result = dot.d();
-        let accumulator =
-            self.accumulator(op, c, types::dot_operand(ttir::types::elem(module.ty(result))))?;
+        let sum = types::dot_operand(ttir::types::elem(module.ty(result)));
+        let starts = match super::operands::takes_amx(module, self.machine, op)
+            && super::operands::is_zero(module, c)
+        {
+            true => Starts::FromZero,
+            false => Starts::FromSums,
+        };
+        let accumulator = match starts {
+            Starts::FromZero => self.arena.block(types::shape(module.ty(c)), sum),
+            Starts::FromSums => self.accumulator(op, c, sum)?,
+        };
         let shapes = [a, b].map(|value| types::shape(module.ty(value)));
         let used = super::operands::used(module, op);
-        self.multiply(operands, &tiles, &accumulator, (shapes, used))?;
+        self.multiply((operands, starts), &tiles, &accumulator, (shapes, used))?;
         self.buffers.insert(result, accumulator);
         Ok(())
     }
@@ -41,43 +59,66 @@ impl Emitter<'_> {
         }
     }
 
-    /// A left operand as pairs of neighbours in a row.
-    fn pairs_in_rows(&mut self, value: IrValue, elem: IrType) -> Result<Buffer> {
+    /// A left operand as groups of neighbours in a row.
+    fn groups_in_rows(&mut self, value: IrValue, elem: IrType, operands: Operands) -> Result<Buffer> {
+        let group = i64::from(operands.group());
         let buffer = self.operand(value, elem)?;
         let &[m, k] = types::shape(self.module.ty(value)) else { return Err(strange_order()) };
         if buffer.strides[1] == 1 {
-            let strides = vec![buffer.strides[0] / 2, 1];
+            let strides = vec![buffer.strides[0] / group, 1];
             return Ok(Buffer { strides, elem: IrType::int(32), ..buffer });
         }
         let columns = Buffer { strides: vec![buffer.strides[1], buffer.strides[0]], ..buffer };
-        let mut pairs = self.interleaved(&columns, [k, m])?;
-        pairs.strides.reverse();
-        self.turned(&pairs, &[m, k / 2])
+        let mut groups = self.interleaved(&columns, [k, m], operands)?;
+        groups.strides.reverse();
+        self.turned(&groups, &[m, k / group])
     }
 
-    /// A right operand as pairs of neighbours in a column.
-    fn pairs_in_columns(&mut self, value: IrValue, elem: IrType) -> Result<Buffer> {
+    /// A right operand as groups of neighbours in a column.
+    fn groups_in_columns(&mut self, value: IrValue, elem: IrType, operands: Operands) -> Result<Buffer> {
+        let group = i64::from(operands.group());
         let buffer = self.operand(value, elem)?;
         let &[k, n] = types::shape(self.module.ty(value)) else { return Err(strange_order()) };
         if buffer.strides[1] == 1 {
-            return self.interleaved(&buffer, [k, n]);
+            return self.interleaved(&buffer, [k, n], operands);
         }
-        let strides = vec![buffer.strides[0], buffer.strides[1] / 2];
-        self.turned(&Buffer { strides, elem: IrType::int(32), ..buffer }, &[k / 2, n])
+        let strides = vec![buffer.strides[0], buffer.strides[1] / group];
+        self.turned(&Buffer { strides, elem: IrType::int(32), ..buffer }, &[k / group, n])
     }
 
-    /// A copy of a matrix of 16-bit elements whose neighbouring rows are pairs.
-    fn interleaved(&mut self, buffer: &Buffer, [rows, columns]: [i64; 2]) -> Result<Buffer> {
+    /// A copy of a matrix of narrow elements whose neighbouring rows are groups.
+    fn interleaved(
+        &mut self,
+        buffer: &Buffer,
+        [rows, columns]: [i64; 2],
+        operands: Operands,
+    ) -> Result<Buffer> {
         if buffer.strides[1] != 1 {
             return Err(strange_order());
         }
-        let pairs = self.arena.block(&[rows / 2, columns], IrType::int(32));
-        let vector = self.machine.vector_bytes;
-        let definition = interleave_pairs(rows as u32, columns as u32, pairs.strides[0] as u32, vector)?;
-        let (from, to) = (self.address(buffer), self.address(&pairs));
-        let (stride, symbol) = (self.b.i64(buffer.strides[0]), definition.symbol.clone());
+        let groups = self.arena.block(&[rows / i64::from(operands.group()), columns], IrType::int(32));
+        let from = self.address(buffer);
+        self.interleave(operands, [rows as u32, columns as u32], (from, buffer.strides[0]), &groups)?;
+        Ok(groups)
+    }
+
+    /// Interleaves rows of narrow elements that begin so many from each other; answers where the groups are.
+    pub(crate) fn interleave(
+        &mut self,
+        operands: Operands,
+        [rows, columns]: [u32; 2],
+        (from, stride): (Value, i64),
+        groups: &Buffer,
+    ) -> Result<Value> {
+        let to_stride = groups.strides[0] as u32;
+        let definition = match operands {
+            Operands::I8Quads => interleave_quads(rows, columns, to_stride)?,
+            _ => interleave_pairs(rows, columns, to_stride, self.machine.vector_bytes)?,
+        };
+        let symbol = definition.symbol.clone();
+        let (to, stride) = (self.address(groups), self.b.i64(stride));
         self.call_text(&[definition], &symbol, Type::VOID, &[from, stride, to], Purity::Impure);
-        Ok(pairs)
+        Ok(to)
     }
 
     /// An operand in memory, in the type that it is multiplied in, row by row or column by column.
@@ -143,7 +184,7 @@ impl Emitter<'_> {
     /// Adds the product of two tiles, whose strides count what is multiplied at once, to a third one.
     pub(crate) fn multiply(
         &mut self,
-        operands: Operands,
+        (operands, starts): (Operands, Starts),
         tiles: &[Buffer; 2],
         c: &Buffer,
         ([a_shape, b_shape], used): ([&[i64]; 2], [u32; 3]),
@@ -162,6 +203,10 @@ impl Emitter<'_> {
             machine: self.machine.dot(),
         };
         let plan = DotKernel::choose(&spec)?;
+        let plan = match starts {
+            Starts::FromZero => plan.from_zero().expect("asked for tile registers alone"),
+            Starts::FromSums => plan,
+        };
         let (definitions, symbol) = (plan.definitions(), plan.symbol());
         let bases: Vec<Value> =
             [&tiles[0], &tiles[1], c].into_iter().map(|buffer| self.address(buffer)).collect();

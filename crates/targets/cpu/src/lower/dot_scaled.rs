@@ -2,6 +2,7 @@
 //! are matrices, or stacks of matrices along dimension 0.
 
 use super::chunk::Chunks;
+use super::dot::Starts;
 use super::element::Zeros;
 use super::emitter::Emitter;
 use super::error::Result;
@@ -70,7 +71,7 @@ impl Emitter<'_> {
         let elem = types::dot_operand(ttir::types::elem(module.ty(result)));
         let sum = self.accumulator(op, c, elem)?;
         let used = [*m, *n, k].map(|size| size as u32);
-        self.multiply(Operands::F32, &tiles, &sum, ([&a_shape, &b_shape], used))?;
+        self.multiply((Operands::F32, Starts::FromSums), &tiles, &sum, ([&a_shape, &b_shape], used))?;
         self.buffers.insert(result, sum);
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::subtarget::Subtarget;
 use super::types;
 use crate::dot::Operands;
 use ir::{FloatKind, Type as IrType, Value as IrValue};
+use ttir::ops::constant;
 use ttir::ops::dot::{DotOp, MatmulOp};
 use ttir::ops::shape::TransOp;
 
@@ -30,9 +31,9 @@ pub(crate) fn operands_of(elem: IrType) -> Option<Operands> {
     }
 }
 
-/// What a dot multiplies its operands as, and the type of their elements in memory: pairs of 16-bit numbers where the
-/// processor has instructions for them and all elements are such numbers exactly. `None` where the types do not go
-/// together.
+/// What a dot multiplies its operands as, and the type of their elements in memory: fours of bytes or pairs of 16-bit
+/// numbers where the processor has instructions for them and all elements are such numbers exactly. `None` where the
+/// types do not go together.
 pub(crate) fn multiplied(module: &ir::Module, machine: &Subtarget, op: ir::Op) -> Option<(Operands, IrType)> {
     let dot = MatmulOp::new(module, op);
     let [a, b, sum] = [dot.a(), dot.b(), dot.d()].map(|value| ttir::types::elem(module.ty(value)));
@@ -40,17 +41,18 @@ pub(crate) fn multiplied(module: &ir::Module, machine: &Subtarget, op: ir::Op) -
     if [a, b].map(types::dot_operand) != [wide; 2] {
         return None;
     }
-    let pairs = if [a, b].into_iter().all(is_bf16) {
-        Some((Operands::Bf16Pairs, IrType::float(FloatKind::BF16)))
-    } else if [a, b].into_iter().all(|elem| elem.as_int().is_some_and(|bits| bits <= 8)) {
-        Some((Operands::I16Pairs, IrType::int(16)))
-    } else {
-        None
-    };
+    let is_byte = |elem: &IrType| elem.as_int() == Some(8);
+    let is_short = |elem: &IrType| elem.as_int().is_some_and(|bits| bits <= 8);
+    let groups = [
+        ([a, b].into_iter().all(is_bf16), Operands::Bf16Pairs, IrType::float(FloatKind::BF16)),
+        ([a, b].iter().all(is_byte), Operands::I8Quads, IrType::int(8)),
+        ([a, b].iter().all(is_short), Operands::I16Pairs, IrType::int(16)),
+    ];
     let is_supported = |operands: Operands| {
         sizes(module, op).is_some_and(|sizes| operands.is_supported(&machine.dot(), sizes))
     };
-    pairs.filter(|&(operands, _)| is_supported(operands)).or_else(|| Some((operands_of(wide)?, wide)))
+    let found = groups.into_iter().find(|&(fits, operands, _)| fits && is_supported(operands));
+    found.map(|(_, operands, elem)| (operands, elem)).or_else(|| Some((operands_of(wide)?, wide)))
 }
 
 /// Rows, columns and depth of a dot of two matrices.
@@ -74,6 +76,11 @@ pub(crate) fn used(module: &ir::Module, op: ir::Op) -> [u32; 3] {
     let (a, b) = (types::shape(module.ty(dot.a())), types::shape(module.ty(dot.b())));
     let all = [a[a.len() - 2], b[b.len() - 1], a[a.len() - 1]];
     dot.used().unwrap_or(all).map(|size| u32::try_from(size).unwrap_or(u32::MAX))
+}
+
+/// Whether a block is known to be nothing but zeros, without a sign.
+pub(crate) fn is_zero(module: &ir::Module, value: IrValue) -> bool {
+    module.constant(value).and_then(constant::splat_bits) == Some(0)
 }
 
 /// Whether all numbers of a type are numbers of bf16.

@@ -359,6 +359,57 @@ fn pairs_of_bf16_are_multiplied() {
 }
 
 #[test]
+fn quads_of_bytes_are_multiplied_after_interleaving() {
+    let mut random = Random::fresh();
+    for isa in isas().into_iter().filter(|isa| machine(isa).has_amx_int8) {
+        let specs = specs(Operands::I8Quads, machine(&isa));
+        assert!(!specs.is_empty());
+        let interleave =
+            |spec: &DotSpec| dot::interleave_quads(spec.k, spec.n, spec.b_row_stride).expect("a legal shape");
+        let kernel = |spec: &DotSpec| DotKernel::choose(spec).expect("a legal shape");
+        let zeroing = |spec: &DotSpec| kernel(spec).from_zero().expect("of tile registers");
+        let definitions = |spec: &DotSpec| {
+            let mut all = kernel(spec).definitions();
+            all.extend(zeroing(spec).definitions());
+            all.push(interleave(spec));
+            all
+        };
+        let object = load_kernels(specs.iter().map(definitions), &isa);
+        for spec in &specs {
+            let mut bytes = |count: u32| -> Vec<i8> { (0..count).map(|_| random.bits() as i8).collect() };
+            let a_stride = 4 * spec.a_row_stride;
+            let (a, b) = (bytes(spec.m * a_stride), bytes(spec.k * spec.n));
+            let c: Vec<i32> =
+                (0..extent(spec.m, spec.n, spec.c_row_stride)).map(|_| random.bits() as i32).collect();
+            let mut quads = vec![0i8; (spec.k * spec.b_row_stride) as usize];
+            type Pack = extern "C" fn(*const i8, i64, *mut i8);
+            let address = object.symbol(&interleave(spec).symbol).expect("it is defined");
+            // SAFETY: the symbol is a packing function of this type, and both arrays hold all its rows.
+            let pack = unsafe { std::mem::transmute::<usize, Pack>(address) };
+            pack(b.as_ptr(), i64::from(spec.n), quads.as_mut_ptr());
+            for (plan, keeps) in [(kernel(spec), true), (zeroing(spec), false)] {
+                let mut got = c.clone();
+                type Kernel = extern "C" fn(*const u8, *const u8, *mut u8);
+                let address = object.symbol(&plan.symbol()).expect("it is defined");
+                // SAFETY: the symbol is a kernel of this type, and the slices hold all rows with their strides.
+                let multiply = unsafe { std::mem::transmute::<usize, Kernel>(address) };
+                multiply(a.as_ptr().cast(), quads.as_ptr().cast(), got.as_mut_ptr().cast());
+                for (index, &got) in got.iter().enumerate() {
+                    let (row, column) = (index as u32 / spec.c_row_stride, index as u32 % spec.c_row_stride);
+                    let is_sum = column < spec.n;
+                    let start = if keeps || !is_sum { c[index] } else { 0 };
+                    let want = (0..if is_sum { spec.k } else { 0 }).fold(start, |sum, step| {
+                        let left = i32::from(a[(row * a_stride + step) as usize]);
+                        sum.wrapping_add(left * i32::from(b[(step * spec.n + column) as usize]))
+                    });
+                    assert_eq!(got, want, "{spec:?} at {row}, {column}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn panels_are_interleaved_in_place() {
     let shapes = [[2, 4, 1, 4], [8, 16, 3, 64], [32, 64, 2, 1040], [2, 8, 2, 8]];
     let mut random = Random::fresh();

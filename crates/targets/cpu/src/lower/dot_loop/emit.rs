@@ -8,7 +8,7 @@ use super::super::types;
 use super::keys::{self, Kept};
 use super::slice::Slice;
 use super::{DotLoop, PanelDot, Side};
-use crate::dot::{Transpose, interleave_pairs};
+use crate::dot::Transpose;
 use ir::{Block, Type as IrType, Value as IrValue};
 use llir::{IntCompare, Op as Inst, Purity, Type, Value};
 use rustc_hash::FxHashMap;
@@ -347,13 +347,10 @@ impl Emitter<'_> {
             return Ok((source, stride / dot.group()));
         }
         let spec = &dot.spec;
-        let pairs = self.arena.block(&[i64::from(spec.step), i64::from(spec.m)], IrType::int(32));
-        let to_stride = pairs.strides[0];
-        let definition =
-            interleave_pairs(2 * spec.step, spec.m, to_stride as u32, self.machine.vector_bytes)?;
-        let (symbol, target, stride) = (definition.symbol.clone(), self.address(&pairs), self.b.i64(stride));
-        self.call_text(&[definition], &symbol, Type::VOID, &[source, stride, target], Purity::Impure);
-        Ok((target, to_stride))
+        let groups = self.arena.block(&[i64::from(spec.step), i64::from(spec.m)], IrType::int(32));
+        let rows = spec.step * spec.operands.group();
+        let target = self.interleave(spec.operands, [rows, spec.m], (source, stride), &groups)?;
+        Ok((target, groups.strides[0]))
     }
 
     /// Multiplies what is packed.
