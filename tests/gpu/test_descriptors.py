@@ -33,6 +33,13 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize("places", kernels.PLACES, ids=str)
+@pytest.mark.parametrize("dtype, flat", [("float16", True), ("float32", False), ("float16", False)])
+def test_blocks_begin_anywhere(places, dtype, flat):
+    kernels.check_moved_by_dots(device_tensor, lambda tensor: tensor.cpu().numpy(), np.random.default_rng(), places,
+                                dtype, flat)
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "x".join(map(str, case[0])))
 @pytest.mark.parametrize("dtype, padding", [(torch.float16, "zero"), (torch.float16, "nan"), (torch.float32, "zero"),
                                             (torch.float32, "nan"), (torch.int8, "zero")])

@@ -14,6 +14,48 @@ def move(src, dst, at, to):
 
 
 @triton.jit
+def moved_by_dots(src, unit, dst, row, column, to_row, to_column, COUNT: tl.constexpr, BLOCK: tl.constexpr,
+                  FLAT: tl.constexpr):
+    """Blocks from places of one tensor to places of another, one diagonally behind the other, each multiplied
+    by a unit matrix on the way."""
+    one = unit.load([0, 0])
+    for step in tl.range(COUNT, flatten=FLAT):
+        x = src.load([row + step * BLOCK, column + step * BLOCK])
+        dst.store([to_row + step * BLOCK, to_column + step * BLOCK], tl.dot(x, one).to(dst.dtype))
+
+
+PLACES = [
+    # where blocks are read, where they are written: along rows at multiples of 16 bytes and not, inside, in front of
+    # the tensor and behind it
+    ((0, 0), (0, 0)),
+    ((-3, 5), (5, -3)),
+    ((5, -3), (-3, 5)),
+    ((-3, -16), (-3, -16)),
+    ((-70, 0), (0, -128)),
+    ((0, -128), (-70, 0)),
+    ((150, 180), (150, 181)),
+    ((-64, 40), (-60, -64)),
+]
+
+
+def check_moved_by_dots(tensor, array, rng, places, dtype, flat):
+    """Moves blocks as [`moved_by_dots`] does; ``tensor`` makes a tensor of the engine of an array of NumPy, ``array``
+    the other way round."""
+    (row, column), (to_row, to_column) = places
+    src = rng.standard_normal((160, 192)).astype(np.float16)
+    dst = rng.standard_normal((160, 192)).astype(dtype)
+    target = tensor(dst)
+    descriptors = [TensorDescriptor.from_tensor(of, [64, 64]) for of in (tensor(src), tensor(np.eye(64, dtype=np.float16)),
+                                                                         target)]
+    moved_by_dots[(1, )](*descriptors, row, column, to_row, to_column, 3, 64, flat)
+    expected = dst
+    for step in range(0, 192, 64):
+        block = block_of(src, (row + step, column + step), (64, 64), 0)
+        expected = stored(expected, (to_row + step, to_column + step), block.astype(dtype))
+    np.testing.assert_array_equal(array(target), expected)
+
+
+@triton.jit
 def facts(desc, out_ptr):
     """What a kernel can ask a descriptor."""
     tl.static_assert(isinstance(desc, tl.tensor_descriptor))

@@ -52,6 +52,12 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize("places", kernels.PLACES, ids=str)
+@pytest.mark.parametrize("dtype, flat", [("float16", True), ("float32", False)])
+def test_blocks_begin_anywhere(engine, places, dtype, flat, rng):
+    kernels.check_moved_by_dots(np.array, np.array, rng, places, dtype, flat)
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "x".join(map(str, case[0])))
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int8"])
 def test_blocks_are_moved_and_cut_at_the_edges(engine, case, dtype, rng):

@@ -11,6 +11,7 @@
 //! a launch that is not so takes the kernel without it. Addresses and strides must be known to be multiples of what
 //! bulk copies need.
 
+use super::begins::begins_aligned;
 use super::map_parts::{Combine, MapPart, MapParts, map_parts};
 use super::maps::{add_map, is_box};
 use crate::Machine;
@@ -18,6 +19,7 @@ use crate::passes::{Context, DROP_CARRIED, feeds_dot};
 use ir::pass::PassRow;
 use ir::passes::CANONICALIZE;
 use ir::{Attr, Block, Builder, DeclaredKey, Def, Diagnostic, Module, Op, Traits, Type, Value};
+use ttir::axis::{self, AxisTable};
 use ttir::boxes::{self, BoxLoad, Boxes, Poly, Reason};
 use ttir::ops::access::AccessOp;
 use ttir::ops::descriptor::{self, DescriptorLoadOp};
@@ -57,8 +59,12 @@ pub fn load_notes(module: &Module, kernel: Op) -> Vec<String> {
 fn box_loads(module: &Module, kernel: Op) -> Boxes {
     let loads: Vec<Op> =
         module.walk(kernel).into_iter().filter(|&op| is_wanted(module, kernel, op)).collect();
+    if loads.is_empty() {
+        return Boxes::default();
+    }
     let entry = FuncOp::new(module, kernel).entry();
-    boxes::analyze(module, kernel, &loads, |load| fits(module, entry, load))
+    let axis = axis::analyze(module, kernel);
+    boxes::analyze(module, kernel, &loads, |load| fits(module, entry, &axis, load))
 }
 
 /// Whether a load feeds a dot in a loop.
@@ -70,12 +76,16 @@ fn is_wanted(module: &Module, kernel: Op, op: Op) -> bool {
 }
 
 /// Whether bulk copies can move the boxes of a load.
-fn fits(module: &Module, entry: Block, load: &BoxLoad) -> Result<(), Reason> {
+fn fits(module: &Module, entry: Block, axis: &AxisTable, load: &BoxLoad) -> Result<(), Reason> {
     let parts =
         parts(module, entry, load).ok_or("sizes or strides are no sums and products of parameters")?;
     let bytes = elem_bytes(elem(module.ty(module.result(load.load, 0))));
     if !parts.is_aligned(module, entry, bytes) {
         return Err("its address or the distance of its rows is not known to be a multiple of 16 bytes");
+    }
+    let columns = &load.axes[load.fastest].start;
+    if !begins_aligned(columns.divisor(|atom| axis.info(module, atom).every(0)), bytes) {
+        return Err("where its rows begin is not known to be a multiple of 16 bytes");
     }
     if is_box(desc_type(module, load), shape(desc_type(module, load))) {
         Ok(())

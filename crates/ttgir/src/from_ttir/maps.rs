@@ -15,15 +15,20 @@
 //!
 //! Addresses and strides of what bulk copies move are multiples of 16 bytes. Of a tensor that is passed as a descriptor
 //! its launch says so if they are not; of one that a kernel makes of its parameters it must be known of these; of the
-//! others the language demands it. Left out, and written as addresses and masks later: padding with NaN, machines
-//! without bulk copies, clusters.
+//! others the language demands it. Where a block begins along the last axis must be a multiple of 16 bytes as well, and
+//! a store must not begin in front of the tensor ([`Begin`]). Of loads the code must show it; of stores the program
+//! finds out where the code does not (`bulk-copies`).
+//!
+//! Left out, and written as addresses and masks later: padding with NaN, machines without bulk copies, clusters.
 
+use super::begins::Begin;
 use super::map_parts::{MAP_OF, MapParts, UNIT, map_parts};
 use crate::encoding::{SharedEncoding, box_of};
 use crate::passes::{Context, feeds_dot, is_dot};
 use ir::pass::PassRow;
 use ir::{Attr, Block, DeclaredKey, Def, Diagnostic, Module, Op, Type, Value};
 use rustc_hash::FxHashMap;
+use ttir::axis::{self, AxisTable};
 use ttir::ops::constant::splat_bits;
 use ttir::ops::descriptor::{DescriptorAccessOp, MAKE, MakeDescriptorOp, Padding};
 use ttir::ops::func::{FuncOp, kernels};
@@ -48,11 +53,14 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
     for function in kernels(module).map(|func| func.op).collect::<Vec<_>>() {
         let entry = FuncOp::new(module, function).entry();
         let inside = module.walk(function);
+        let made: Vec<Op> = inside.iter().copied().filter(|&op| module.is(op, &MAKE)).collect();
+        if made.is_empty() {
+            continue;
+        }
         let stores = context.machine.bulk_store && inside.iter().any(|&op| is_dot(module, op));
-        for op in inside {
-            if module.is(op, &MAKE) {
-                keep(module, entry, op, stores);
-            }
+        let axis = axis::analyze(module, function);
+        for op in made {
+            keep(module, entry, op, (stores, &axis));
         }
         FuncOp::follow_arguments(module, function);
     }
@@ -61,7 +69,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 
 /// Lets the accesses by a descriptor that bulk copies can serve use a parameter in its place, one for loads and one for
 /// stores.
-fn keep(module: &mut Module, entry: Block, make: Op, keeps_stores: bool) {
+fn keep(module: &mut Module, entry: Block, make: Op, (keeps_stores, axis): (bool, &AxisTable)) {
     let made = MakeDescriptorOp::new(module, make);
     let (result, pads_zero) = (made.result(), made.padding() == Padding::Zero);
     let source = Source::of(module, entry, made);
@@ -73,10 +81,12 @@ fn keep(module: &mut Module, entry: Block, make: Op, keeps_stores: bool) {
         DescriptorAccessOp::load(module, user)
             .is_some_and(|load| is_box(module.ty(load.desc()), shape(module.ty(load.block()))))
             && feeds_dot(module, None, user)
+            && Begin::of(module, user, axis).may_be_loaded()
     };
     let is_store = |&user: &Op| {
         DescriptorAccessOp::store(module, user)
             .is_some_and(|store| is_box(module.ty(store.desc()), shape(module.ty(store.block()))))
+            && Begin::of(module, user, axis).may_be_stored(module)
     };
     let loads: Vec<Op> = users().filter(is_load).filter(|_| pads_zero).collect();
     let stores: Vec<Op> = users().filter(is_store).filter(|_| keeps_stores).collect();

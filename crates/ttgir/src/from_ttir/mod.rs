@@ -10,12 +10,14 @@
 //! first: tensor descriptors that bulk copies do not serve as addresses and masks, concatenation as pairs, scaled
 //! dots as dots of widened operands.
 
+mod begins;
 mod box_loads;
 mod cat;
 mod map_parts;
 mod maps;
 mod scaled;
 
+pub(crate) use begins::Begin;
 pub(crate) use box_loads::BOX_LOADS;
 pub use box_loads::{GUARDS, LOAD_NOTES, guards, load_notes};
 pub(crate) use cat::EXPAND_CAT;

@@ -71,6 +71,27 @@ pub static BULK_STORE: OpRow = OpRow {
 };
 
 ir::op_view! {
+    LanesStoreOp of LANES_STORE {
+        operands {
+            base: One POINTER => Write,
+            coord: Variadic INT,
+            sizes: Variadic INT,
+            strides: Variadic INT,
+            src: One MEMDESC_ONLY => Read,
+        }
+    }
+}
+
+/// Writes a box as [`BULK_STORE`] does, where that cannot.
+pub static LANES_STORE: OpRow = OpRow {
+    name: "ttng.lanes_copy_local_to_global",
+    doc: "Copies shared memory to the box at `coord` of the tensor at `base`, an element a lane, as far as the tensor has \
+          it. `sizes` are its elements along each axis, `strides` those from one to the next. Waits count it as a copy.",
+    format: Format::Text("$base [ $coord ] [ $sizes ] [ $strides ] $src attr-dict : type($base), type($src)"),
+    ..LanesStoreOp::ROW
+};
+
+ir::op_view! {
     BulkReduceOp of BULK_REDUCE {
         operands {
             desc: One DESCRIPTOR => Atomic,

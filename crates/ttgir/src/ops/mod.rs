@@ -65,6 +65,7 @@ const ROWS: &[&OpRow] = &[
     &bulk::GLOBAL_SCRATCH_ALLOC,
     &bulk::BULK_LOAD,
     &bulk::BULK_STORE,
+    &bulk::LANES_STORE,
     &bulk::BULK_REDUCE,
     &bulk::BULK_STORE_WAIT,
     &bulk::TENSORMAP_CREATE,

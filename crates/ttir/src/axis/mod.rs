@@ -121,8 +121,8 @@ impl AxisInfo {
         if group >= self.contiguity[dim] { own } else { own.min(group) }
     }
 
-    /// What every element is a multiple of.
-    pub(crate) fn every(&self, dim: usize) -> u64 {
+    /// What every element is a multiple of, along a dimension.
+    pub fn every(&self, dim: usize) -> u64 {
         self.starts(dim, 1)
     }
 }

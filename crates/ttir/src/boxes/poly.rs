@@ -13,6 +13,9 @@ const MOST_TERMS: usize = 16;
 /// The most factors of a product.
 const MOST_FACTORS: usize = 6;
 
+/// The largest power of two that is asked for.
+const MOST_DIVISOR: u64 = 1 << 16;
+
 /// Factors in order; none for one.
 pub type Monomial = SmallVec<[Value; 3]>;
 
@@ -129,6 +132,17 @@ impl Poly {
             }
         }
         (Poly::of(quotient), Poly::of(rest))
+    }
+
+    /// A power of two that it is a multiple of, at most 2^16; `of` says that of its values.
+    pub fn divisor(&self, of: impl Fn(Value) -> u64) -> u64 {
+        let terms = self.0.iter().map(|(monomial, coefficient)| {
+            let own = 1 << coefficient.trailing_zeros().min(MOST_DIVISOR.trailing_zeros());
+            monomial
+                .iter()
+                .fold(own, |product: u64, &atom| product.saturating_mul(of(atom)).min(MOST_DIVISOR))
+        });
+        terms.min().unwrap_or(MOST_DIVISOR)
     }
 
     /// The same with other values in the place of its own.

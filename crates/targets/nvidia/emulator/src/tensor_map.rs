@@ -186,6 +186,19 @@ impl TensorMap {
         self.boxes.iter().map(|dim| *dim as usize).product::<usize>() * self.element_bytes()
     }
 
+    /// Why hardware ends a copy of the box at a corner with an illegal instruction (H100, maps of the driver and of
+    /// kernels): rows begin at no multiple of 16 bytes, or a store begins in front of the tensor.
+    pub(crate) fn refused(&self, corner: &[i32], stores: bool) -> Option<String> {
+        let unit = (16 / self.element_bytes()).max(1);
+        if !(corner[0] as usize).is_multiple_of(unit) {
+            return Some(format!(
+                "a box begins at {corner:?}: the first must be a multiple of {unit}, 16 bytes"
+            ));
+        }
+        (stores && corner.iter().any(|at| *at < 0))
+            .then(|| format!("a store begins at {corner:?}, in front of the tensor"))
+    }
+
     /// Where each run of up to 16 bytes of a box lies: its offset in the box, its bytes, and its address, if the
     /// tensor has it.
     pub(crate) fn runs(&self, corner: &[i32], mut each: impl FnMut(usize, usize, Option<u64>)) {
@@ -251,11 +264,21 @@ mod tests {
         };
         let mut inside = 0;
         let mut total = 0;
-        map.runs(&[-1, -1], |_, bytes, address| {
+        map.runs(&[-4, -1], |_, bytes, address| {
             total += bytes;
             inside += if address.is_some() { bytes } else { 0 };
         });
-        assert_eq!((total, inside), (8 * 4 * 4, 6 * 2 * 4));
+        assert_eq!((total, inside), (8 * 4 * 4, 4 * 2 * 4));
+        for (corner, stores, is_refused) in [
+            ([-4, -1], false, false),
+            ([-4, 0], true, true),
+            ([0, -1], true, true),
+            ([3, 0], false, true),
+            ([-3, 0], false, true),
+            ([8, 9], true, false),
+        ] {
+            assert_eq!(map.refused(&corner, stores).is_some(), is_refused, "{corner:?}");
+        }
     }
 
     #[test]

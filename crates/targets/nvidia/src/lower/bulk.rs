@@ -9,12 +9,15 @@ use ir::{Module, Op, OpRow, Value as IrValue};
 use lanes::{Cx, Handler, LaneValue, Result};
 use llir::{IntCompare, Op as LlirOp, Type, Value, Values};
 use ttgir::SharedEncoding;
-use ttgir::encoding::boxes;
+use ttgir::encoding::{box_of, boxes};
 use ttgir::ops::barrier::{
     ARRIVE_BARRIER, ArriveBarrierOp, BARRIER_EXPECT, BarrierExpectOp, FENCE_ASYNC_GLOBAL, INIT_BARRIER,
     INVAL_BARRIER, InitBarrierOp, InvalBarrierOp, WAIT_BARRIER, WaitBarrierOp,
 };
-use ttgir::ops::bulk::{BULK_LOAD, BULK_STORE, BULK_STORE_WAIT, BulkLoadOp, BulkStoreOp, BulkStoreWaitOp};
+use ttgir::ops::bulk::{
+    BULK_LOAD, BULK_STORE, BULK_STORE_WAIT, BulkLoadOp, BulkStoreOp, BulkStoreWaitOp, LANES_STORE,
+    LanesStoreOp,
+};
 use ttgir::types::memdesc;
 use ttir::types::elem_bytes;
 
@@ -28,6 +31,7 @@ const HANDLERS: &[(&OpRow, Handler)] = &[
     (&BULK_LOAD, load),
     (&FENCE_ASYNC_GLOBAL, fence),
     (&BULK_STORE, store),
+    (&LANES_STORE, store_by_lanes),
     (&BULK_STORE_WAIT, store_wait),
 ];
 
@@ -61,15 +65,21 @@ fn speaks_for_warp(cx: &mut Cx<'_>, condition: Option<Value>) -> Value {
     condition.map_or(elected, |condition| cx.b.and(elected, condition))
 }
 
-/// Where a memory description begins, a 32-bit address.
-fn address(cx: &mut Cx<'_>, op: Op, memory: IrValue) -> Result<Value> {
+/// Where a memory description begins, which is a whole buffer.
+fn whole(cx: &mut Cx<'_>, op: Op, memory: IrValue) -> Result<Value> {
     let LaneValue::Shared(memory) = cx.get(memory)? else {
         return Err(cx.error(op, "an operand is not in shared memory"));
     };
     if memory.offsets.iter().any(|offset| cx.b.as_int(*offset) != Some(0)) {
         return Err(cx.error(op, "bulk copies and barriers need a whole buffer, not a part of one"));
     }
-    Ok(cx.b.cast(LlirOp::PTRTOINT, memory.base, Type::I32))
+    Ok(memory.base)
+}
+
+/// The same as a 32-bit address.
+fn address(cx: &mut Cx<'_>, op: Op, memory: IrValue) -> Result<Value> {
+    let base = whole(cx, op, memory)?;
+    Ok(cx.b.cast(LlirOp::PTRTOINT, base, Type::I32))
 }
 
 pub(super) fn scalar(cx: &Cx<'_>, op: Op, value: IrValue) -> Result<Value> {
@@ -167,6 +177,83 @@ fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     }
     Instruction::new("cp.async.bulk.commit_group").when(speaks).effect(&mut cx.b);
     Ok(())
+}
+
+/// All lanes copy elements one after the other, those that the tensor has. Slow, and short: it stands beside every bulk
+/// store that may have to be done so.
+fn store_by_lanes(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let of = LanesStoreOp::new(cx.module, op);
+    let (source, base) = (whole(cx, op, of.src())?, scalar(cx, op, of.base())?);
+    let ty = cx.module.ty(of.src());
+    let parts = memdesc(ty).zip(SharedEncoding::of(ty));
+    let found = parts.and_then(|(desc, encoding)| {
+        let SharedEncoding::Nvmma { swizzling_byte_width: width, .. } = encoding else { return None };
+        Some((boxes(encoding, desc.shape)?, box_of(encoding, desc.shape)?, elem_bytes(desc.elem), *width))
+    });
+    let Some((found, sides, bytes, width)) = found else {
+        return Err(cx.error(op, format!("bulk copies leave no block as {ty}")));
+    };
+    let mut longs = [Vec::new(), Vec::new(), Vec::new()];
+    for (list, values) in longs.iter_mut().zip([of.coord(), of.sizes(), of.strides()]) {
+        for &value in values {
+            let value = scalar(cx, op, value)?;
+            list.push(cx.b.resize_signed(value, Type::I64));
+        }
+    }
+    let [corner, sizes, strides] = longs;
+    let (ids, lanes) = (cx.ids(), cx.b.i32(cx.lanes as i32));
+    let first = cx.b.mul(ids.warp, lanes);
+    let first = cx.b.add(first, ids.lane);
+    let end = cx.b.i32(sides.iter().product::<u32>() as i32);
+    let step = cx.b.i32((cx.lanes * cx.num_warps) as i32);
+    let size = cx.b.i32(bytes as i32);
+    for place in found {
+        let walk = cx.b.begin_for(first, end, step, &[]);
+        let (mut rest, mut inside, mut offset) = (walk.iv, cx.b.bool(true), cx.b.i64(0));
+        for dim in (0..sides.len()).rev() {
+            let (mask, bits) =
+                (cx.b.i32(sides[dim] as i32 - 1), cx.b.i32(sides[dim].trailing_zeros() as i32));
+            let along = cx.b.and(rest, mask);
+            rest = cx.b.lshr(rest, bits);
+            let start = cx.b.i32(place.corner[dim] as i32);
+            let along = cx.b.add(along, start);
+            let along = cx.b.resize_unsigned(along, Type::I64);
+            let at = cx.b.add(corner[dim], along);
+            let zero = cx.b.i64(0);
+            for (compare, bound) in [(IntCompare::Sge, zero), (IntCompare::Slt, sizes[dim])] {
+                let holds = cx.b.icmp(compare, at, bound);
+                inside = cx.b.and(inside, holds);
+            }
+            let distance = cx.b.mul(at, strides[dim]);
+            offset = cx.b.add(offset, distance);
+        }
+        let branch = cx.b.begin_if(inside);
+        let start = cx.b.i32((place.offset * bytes as u32) as i32);
+        let from = cx.b.mul(walk.iv, size);
+        let from = cx.b.add(from, start);
+        let from = swizzled(cx, width, from);
+        let from = cx.b.offset(source, from);
+        let word = Type::int(bytes as u16 * 8);
+        let value = cx.b.load(word, from, bytes as u32);
+        let to = cx.b.gep(word, base, offset);
+        cx.b.store(value, to, bytes as u32);
+        cx.b.end_if(branch, &[]);
+        cx.b.end_for(walk, &[]);
+    }
+    let speaks = speaks(cx, None);
+    Instruction::new("cp.async.bulk.commit_group").when(speaks).effect(&mut cx.b);
+    Ok(())
+}
+
+/// Where a byte of a buffer lies that bulk copies fill with rows of so many bytes mixed: among the 16 bytes of a row by
+/// the number of its 128 bytes.
+fn swizzled(cx: &mut Cx<'_>, width: u32, offset: Value) -> Value {
+    let mask = (width / 16).saturating_sub(1);
+    let [seven, mask, four] = [7, mask as i32, 4].map(|number| cx.b.i32(number));
+    let line = cx.b.lshr(offset, seven);
+    let line = cx.b.and(line, mask);
+    let by = cx.b.shl(line, four);
+    cx.b.xor(offset, by)
 }
 
 /// Each lane orders its own accesses; a barrier behind it lets the lane that speaks begin copies.

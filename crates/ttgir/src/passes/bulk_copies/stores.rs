@@ -6,6 +6,12 @@
 //!                                             ttng.async_tma_store_wait {read_only}
 //! ```
 //!
+//! Where the code does not show that bulk copies can store there ([`Begin`]), the program chooses:
+//!
+//! ```text
+//! scf.if %ok { ttng.async_tma_copy_local_to_global … } else { ttng.lanes_copy_local_to_global … }
+//! ```
+//!
 //! In a loop that says `tt.flatten`, or whose warps have roles, the buffer is made in front of the loops, and who
 //! writes to it waits until the copy of the last iteration has read it: the copy goes on while the next iteration
 //! begins.
@@ -19,8 +25,9 @@
 
 use super::build::{BulkTile, fence, store, store_wait};
 use crate::SharedEncoding;
-use crate::from_ttir::{MapPart, map_parts, map_slot};
-use crate::ops::bulk::BulkLoadOp;
+use crate::from_ttir::{Begin, MapPart, map_parts, map_slot};
+use crate::ops::barrier::FENCE_ASYNC_GLOBAL;
+use crate::ops::bulk::{BulkLoadOp, LANES_STORE};
 use crate::ops::roles::WARP_SPECIALIZE;
 use crate::ops::shared::{LOCAL_DEALLOC, LOCAL_STORE, allocate, allocate_with};
 use crate::passes::touches::Touches;
@@ -28,6 +35,7 @@ use crate::roots::{Roots, reachable};
 use crate::types::memdesc_type;
 use ir::{Attr, Block, Builder, Module, Op, OpInit, Place, Traits, Type, Value};
 use smallvec::SmallVec;
+use ttir::axis::{self, AxisTable};
 use ttir::ops::access::AccessOp;
 use ttir::ops::arith_cast::{EXTSI, PTR_TO_INT};
 use ttir::ops::arith_int::{ADDI, ANDI, MULI, ORI, SUBI, int_value};
@@ -35,7 +43,7 @@ use ttir::ops::atomic::Sem;
 use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate};
 use ttir::ops::constant::CONSTANT;
 use ttir::ops::control::{FLATTEN, IF, YIELD};
-use ttir::ops::descriptor::{self, DescriptorAccessOp, DescriptorStoreOp};
+use ttir::ops::descriptor::{self, DescriptorAccessOp, DescriptorStoreOp, MakeDescriptorOp};
 use ttir::ops::forms::BinaryOp;
 use ttir::ops::func::FuncOp;
 use ttir::ops::memory::{BARRIER, BarrierOp, BarrierScope};
@@ -57,8 +65,9 @@ pub(super) fn copy_all(module: &mut Module, function: Op) {
         }
     }
     let entry = FuncOp::new(module, function).entry();
+    let axis = axis::analyze(module, function);
     for plan in &plans {
-        carry_out(module, entry, plan);
+        carry_out(module, entry, plan, &axis);
     }
     let mut loops: Vec<Op> = plans.iter().filter_map(|plan| plan.around).collect();
     loops.dedup();
@@ -250,8 +259,9 @@ fn barrier(builder: &mut Builder<'_>) {
     builder.build_effect(&BARRIER, &[], &BarrierOp::attrs(BarrierScope::All));
 }
 
-fn carry_out(module: &mut Module, entry: Block, plan: &StorePlan) {
+fn carry_out(module: &mut Module, entry: Block, plan: &StorePlan, axis: &AxisTable) {
     let of = DescriptorStoreOp::new(module, plan.store);
+    let begin = Begin::of(module, plan.store, axis);
     let (desc, corner, value) = (of.desc(), of.indices().to_vec(), of.src());
     let Some(encoding) = SharedEncoding::of_box(module.ty(desc)) else { return };
     let ty = module.ty(value);
@@ -279,14 +289,21 @@ fn carry_out(module: &mut Module, entry: Block, plan: &StorePlan) {
             allocate_with(&mut builder, value, memory)
         }
     };
-    fence(&mut builder);
-    store(&mut builder, &BulkTile { desc, corner: &corner, target });
+    let tile = BulkTile { desc, corner: &corner, target };
+    match begin.test(&mut builder) {
+        None => begin_copy(&mut builder, &tile),
+        Some(test) => {
+            let fills: [Fill<'_>; 2] =
+                [&|builder| begin_copy(builder, &tile), &|builder| copy_by_lanes(builder, entry, &tile)];
+            branches(&mut builder, test, &fills);
+        }
+    }
     match (&plan.written, meets) {
         (Written::AtOnce, _) => {
             store_wait(&mut builder, 0, false);
             barrier(&mut builder);
         }
-        (_, Some(meets)) => wait_if(&mut builder, meets),
+        (_, Some(meets)) => branches(&mut builder, meets, &[&|builder| store_wait(builder, 0, false)]),
         _ => {}
     }
     if plan.around.is_none() && !matches!(plan.written, Written::AtOnce) {
@@ -301,8 +318,42 @@ fn behind(module: &mut Module, around: Op) -> Builder<'_> {
     Builder::before(module, next)
 }
 
-/// Waits until everything is written, where a condition holds.
-fn wait_if(builder: &mut Builder<'_>, condition: Value) {
+fn begin_copy(builder: &mut Builder<'_>, tile: &BulkTile<'_>) {
+    fence(builder);
+    store(builder, tile);
+}
+
+/// Lets lanes copy a tile. What bulk copies read later comes behind that.
+fn copy_by_lanes(builder: &mut Builder<'_>, entry: Block, tile: &BulkTile<'_>) {
+    let long = Type::int(64);
+    let made = builder.module.def_op(tile.desc).map(|made| MakeDescriptorOp::new(builder.module, made));
+    let (base, sizes, strides) = if let Some(made) = made {
+        let (base, sizes, strides) = (made.base(), made.shape().to_vec(), made.strides().to_vec());
+        let mut widen = |&value: &Value| {
+            let is_long = builder.module.ty(value) == long;
+            if is_long { value } else { builder.build_as(&EXTSI, &[value], &[], long) }
+        };
+        let [sizes, strides] = [sizes, strides].map(|list| list.iter().map(&mut widen).collect::<Vec<_>>());
+        (base, sizes, strides)
+    } else {
+        let parts = map_parts(builder.module, tile.desc).expect("a descriptor that launches make");
+        let last = [MapPart::Constant(1)];
+        let mut of = |part: &MapPart| value_of(builder, entry, part, 64);
+        let sizes = parts.sizes.iter().map(&mut of).collect();
+        let strides = parts.strides.iter().chain(&last).map(&mut of).collect();
+        (builder.module.args(entry)[parts.base], sizes, strides)
+    };
+    let operands = [base].into_iter().chain(tile.corner.iter().copied()).chain(sizes).chain(strides);
+    let operands: Vec<Value> = operands.chain([tile.target]).collect();
+    builder.build_effect(&LANES_STORE, &operands, &[]);
+    builder.build_effect(&FENCE_ASYNC_GLOBAL, &[], &[]);
+    barrier(builder);
+}
+
+type Fill<'a> = &'a dyn Fn(&mut Builder<'_>);
+
+/// Fills the branches of a condition: where it holds, and, if there are two, where it does not.
+fn branches(builder: &mut Builder<'_>, condition: Value, fills: &[Fill<'_>]) {
     let init = OpInit {
         operands: SmallVec::from_slice(&[condition]),
         results: SmallVec::new(),
@@ -311,10 +362,12 @@ fn wait_if(builder: &mut Builder<'_>, condition: Value) {
     };
     let branch = builder.insert(&IF, init);
     let place = builder.place;
-    let then = builder.module.add_block(builder.module.region(branch, 0));
-    builder.place = Place::End(then);
-    store_wait(builder, 0, false);
-    builder.build_effect(&YIELD, &[], &[]);
+    for (region, fill) in fills.iter().enumerate() {
+        let block = builder.module.add_block(builder.module.region(branch, region));
+        builder.place = Place::End(block);
+        fill(builder);
+        builder.build_effect(&YIELD, &[], &[]);
+    }
     builder.place = place;
 }
 

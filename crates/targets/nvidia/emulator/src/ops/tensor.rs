@@ -52,6 +52,7 @@ fn read_corner(
     step: &mut Step<'_, '_>,
     corner: &Corner,
     lane: u32,
+    stores: bool,
 ) -> Result<(TensorMap, Vec<i32>), Box<Fault>> {
     let address = step.effective(corner.map, lane);
     let place = step.place(Space::Generic, address, lane, BYTES, 64)?;
@@ -62,8 +63,11 @@ fn read_corner(
         let message = format!("the map has rank {}, the copy {}", map.dims.len(), corner.coordinates.len());
         return Err(step.fault(FaultKind::Misuse, lane, message));
     }
-    let coordinates = corner.coordinates.iter().map(|slot| step.get(*slot, lane) as i32).collect();
-    Ok((map, coordinates))
+    let coordinates: Vec<i32> = corner.coordinates.iter().map(|slot| step.get(*slot, lane) as i32).collect();
+    match map.refused(&coordinates, stores) {
+        Some(message) => Err(step.fault(FaultKind::Misuse, lane, message)),
+        None => Ok((map, coordinates)),
+    }
 }
 
 /// The pieces of a box at an address of shared memory.
@@ -117,7 +121,7 @@ fn load(
     mask: Option<Slot>,
 ) -> Result<Flow, Box<Fault>> {
     for lane in step.lanes() {
-        let (map, coordinates) = read_corner(step, corner, lane)?;
+        let (map, coordinates) = read_corner(step, corner, lane, false)?;
         let shared = step.effective(target, lane);
         let pieces = pieces(step, &map, &coordinates, shared, lane)?;
         let mbarrier = step.effective(mbarrier, lane);
@@ -139,7 +143,7 @@ fn store(
     reduce: Option<Reduce>,
 ) -> Result<Flow, Box<Fault>> {
     for lane in step.lanes() {
-        let (map, coordinates) = read_corner(step, corner, lane)?;
+        let (map, coordinates) = read_corner(step, corner, lane, true)?;
         let shared = step.effective(source, lane);
         let mut pieces = pieces(step, &map, &coordinates, shared, lane)?;
         pieces.retain(|piece| piece.global.is_some());
