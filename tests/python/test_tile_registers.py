@@ -143,6 +143,17 @@ def test_chained_products():
         assert (np.abs(out - want) <= 2e-4 * size).all(), (m, n, k)
 
 
+def test_a_product_in_the_middle_is_rounded_to_nearest_even():
+    a, s = numbers("bfloat16", 64, 64, seed=4), numbers("bfloat16", 64, seed=5)
+    out = np.full((64, 64), np.nan, np.float32)
+    # Products of two numbers of bf16 are numbers of binary32, so what comes out is each of them rounded once.
+    chained[(1, )](a, torch.diag(s), torch.eye(64).bfloat16(), out, 64, 64, 64, 64)
+    assert np.array_equal(out, (a.float() * s.float()).bfloat16().float().numpy())
+    ties = torch.tensor([1 + 2**-7, 1 + 3 * 2**-7, -1 - 2**-7, 3 + 2**-6]).bfloat16().repeat(64, 16)
+    chained[(1, )](ties, torch.diag(torch.full((64, ), 1.5).bfloat16()), torch.eye(64).bfloat16(), out, 64, 64, 64, 64)
+    assert np.array_equal(out, (ties.float() * 1.5).bfloat16().float().numpy())
+
+
 def test_infinities_and_nans_stay_in_their_rows_and_columns():
     a, b = operands(32, 32, 32, "bfloat16")
     a[5, 3], b[7, 9] = torch.nan, torch.inf

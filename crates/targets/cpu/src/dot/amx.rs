@@ -10,6 +10,7 @@
 
 use std::fmt::Write as _;
 
+use super::kernel::PREFETCH;
 use super::{Definition, DotSpec, Operands, Start};
 
 /// Rows of a tile register, and elements of 32 bits in a row of one.
@@ -115,6 +116,10 @@ pub(super) fn definitions(symbol: &str, spec: &DotSpec, block: Block, form: Form
         let text = format!("declare void @{symbol}(i8 immarg, ptr, i64)\n");
         all.push(Definition { symbol: symbol.to_owned(), text });
     }
+    if form.k_is_given {
+        let text = format!("declare void @{PREFETCH}(ptr, i32, i32, i32)\n");
+        all.push(Definition { symbol: PREFETCH.to_owned(), text });
+    }
     if form.start == Start::Zero {
         let text = format!("declare void @{ZERO}(i8 immarg)\n");
         all.push(Definition { symbol: ZERO.to_owned(), text });
@@ -218,6 +223,9 @@ exit:
   %k.row = mul nuw nsw i64 %k.i, {b_row_stride}
   %k.b = getelementptr inbounds i32, ptr %b.block, i64 %k.row"
         ));
+        if self.form.k_is_given {
+            self.ask_for_panel();
+        }
         for row in 0..self.block.rows {
             let offset = u64::from(row * TILE) * u64::from(a_row_stride);
             self.access(LOAD, &format!("a.{row}"), FIRST_A + row, ("%k.a", offset, a_row_stride));
@@ -237,6 +245,28 @@ exit:
   %k.last = icmp eq i64 %k.next, {end}
   br i1 %k.last, label %done, label %step"
         ));
+    }
+
+    /// Asks for the next panel of `B`, into the second cache: with each step of `k` of each block of rows as much of it
+    /// as that is of all.
+    fn ask_for_panel(&mut self) {
+        let rows = self.spec.used[0].div_ceil(self.block.rows * TILE);
+        let share = (self.block.width() * TILE).div_ceil(rows).next_multiple_of(TILE);
+        self.line(&format!(
+            "  %ask.rows = mul nuw nsw i64 %row.i, %k
+  %ask.step = add nuw nsw i64 %ask.rows, %k.i
+  %ask.part = mul nuw nsw i64 %ask.step, {}
+  %ask.offset = add nuw nsw i64 %ask.part, {}
+  %ask = getelementptr i32, ptr %b.block, i64 %ask.offset",
+            share / TILE,
+            self.form.panel_stride
+        ));
+        for line in (0..share).step_by(TILE as usize) {
+            self.line(&format!(
+                "  %ask.{line} = getelementptr i32, ptr %ask, i64 {line}
+  call void @{PREFETCH}(ptr %ask.{line}, i32 0, i32 2, i32 1)"
+            ));
+        }
     }
 
     /// Moves a tile register from or to memory: so many elements behind a place, with a row so many from the next.

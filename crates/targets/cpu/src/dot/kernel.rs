@@ -81,7 +81,7 @@ pub(super) fn definitions(symbol: &str, spec: &DotSpec, tile: Tile, form: Form) 
 }
 
 /// The intrinsic that asks for a cache line.
-const PREFETCH: &str = "llvm.prefetch.p0";
+pub(super) const PREFETCH: &str = "llvm.prefetch.p0";
 
 /// The intrinsic that multiplies, if one is needed.
 fn multiply_declaration(spec: &DotSpec, lanes: u32) -> Option<Definition> {

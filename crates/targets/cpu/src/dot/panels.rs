@@ -62,11 +62,19 @@ impl PanelSpec {
         (n >= lanes).then(|| lanes * (n / lanes).min(DotKernel::widest(machine)))
     }
 
-    /// The most steps of `k`, a power of two, with which a panel of `B` takes no more than about half of a cache.
-    pub fn depth(width: u32, operands: Operands, cache_bytes: u64) -> u32 {
-        let most = cache_bytes * 2 / 3 / u64::from(width * operands.bytes());
+    /// The most steps of `k`, a power of two, with which a panel of `B` takes no more than about half of a cache. The
+    /// rows of `A` that meet it by AMX are as many as its columns, and share that half.
+    pub fn depth(
+        [m, n, k]: [u32; 3],
+        operands: Operands,
+        machine: VectorUnit,
+        cache_bytes: u64,
+    ) -> Option<u32> {
+        let width = PanelSpec::width([m, n, k], operands, machine)?;
+        let shared = if operands.takes_amx(&machine, [m, n, k]) { 2 } else { 1 };
+        let most = cache_bytes * 2 / 3 / u64::from(shared * width * operands.bytes());
         let most = u32::try_from(most).unwrap_or(u32::MAX).clamp(MIN_DEPTH, MAX_DEPTH);
-        1 << most.ilog2()
+        Some(1 << most.ilog2())
     }
 }
 

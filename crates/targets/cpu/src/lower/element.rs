@@ -11,7 +11,7 @@ use elementwise::{
     Abilities, Ctx, Division, ElementTarget, Elems, Math, MinMax, PlainSums, Widths, library, small_float,
 };
 use ir::{FloatKind, Op};
-use llir::{FunctionBuilder, Type, Value};
+use llir::{FunctionBuilder, Purity, Type, Value};
 use maths::MathMachine;
 use ttir::ops::extern_call::{EXTERN_ELEMENTWISE, ExternElementwiseOp};
 use ttir::ops::math;
@@ -56,12 +56,43 @@ impl Emitter<'_> {
         if let Some(name) = exp_of_nonpositive(self.module, op) {
             return Ok(self.element(zeros, |ctx| ctx.maths(name, x))?);
         }
+        if super::operands::is_narrowed_for_amx(self.module, self.machine, op)
+            && let Some(made) = self.narrow_by_instruction(x[0])
+        {
+            return Ok(made);
+        }
         match elementwise::find(row) {
             Some(emit) => Ok(self.element(zeros, |ctx| emit(ctx, &elems, x))?),
             None => self.unsupported(op, "there is no lowering for it yet"),
         }
     }
+
+    /// Vectors of binary32 as bits of bf16, by the instruction that takes what is denormal for zero.
+    fn narrow_by_instruction(&mut self, value: Value) -> Option<Value> {
+        const LANES: u32 = 16;
+        let ty = self.b.ty(value);
+        if ty.lane() != Type::F32 || !ty.lanes().is_multiple_of(LANES) {
+            return None;
+        }
+        let to = Type::BF16.vector(LANES);
+        let mut parts: Vec<Value> = (0..ty.lanes())
+            .step_by(LANES as usize)
+            .map(|first| {
+                let part = self.b.slice(value, first, LANES);
+                let made = self.b.call_symbol(NARROW, to, &[part], Purity::Pure);
+                let made = made.expect("the intrinsic has a result");
+                self.b.bitcast(made, Type::I16.vector(LANES))
+            })
+            .collect();
+        while parts.len() > 1 {
+            parts = parts.chunks(2).map(|two| self.b.concat(two[0], two[1])).collect();
+        }
+        parts.pop()
+    }
 }
+
+/// The instruction that makes bf16 of a whole register of binary32.
+const NARROW: &str = "llvm.x86.avx512bf16.cvtneps2bf16.512";
 
 /// The function that an exponential is where its argument is known not to be positive, as in a softmax.
 pub(crate) fn exp_of_nonpositive(module: &ir::Module, op: Op) -> Option<&'static str> {

@@ -4,9 +4,9 @@ use super::subtarget::Subtarget;
 use super::types;
 use crate::dot::Operands;
 use ir::{FloatKind, Type as IrType, Value as IrValue};
-use ttir::ops::constant;
 use ttir::ops::dot::{DotOp, MatmulOp};
 use ttir::ops::shape::TransOp;
+use ttir::ops::{arith_cast, constant};
 
 /// What a dot is added to.
 pub(crate) fn added_to(module: &ir::Module, op: ir::Op) -> Option<IrValue> {
@@ -76,6 +76,20 @@ pub(crate) fn used(module: &ir::Module, op: ir::Op) -> [u32; 3] {
     let (a, b) = (types::shape(module.ty(dot.a())), types::shape(module.ty(dot.b())));
     let all = [a[a.len() - 2], b[b.len() - 1], a[a.len() - 1]];
     dot.used().unwrap_or(all).map(|size| u32::try_from(size).unwrap_or(u32::MAX))
+}
+
+/// Whether an operation rounds binary32 to bf16 for nothing but dots by AMX, to which denormal numbers are zero anyway.
+pub(crate) fn is_narrowed_for_amx(module: &ir::Module, machine: &Subtarget, op: ir::Op) -> bool {
+    if !machine.has_amx_bf16 || !machine.has_bf16_pairs || !module.is(op, &arith_cast::TRUNCF) {
+        return false;
+    }
+    let value = module.result(op, 0);
+    let of = |value: IrValue| ttir::types::elem(module.ty(value)).as_float();
+    of(value) == Some(FloatKind::BF16)
+        && of(module.operands(op)[0]) == Some(FloatKind::F32)
+        && module.uses(value).iter().all(|&(user, index)| {
+            index < 2 && MatmulOp::of(module, user).is_some() && takes_amx(module, machine, user)
+        })
 }
 
 /// Whether a block is known to be nothing but zeros, without a sign.

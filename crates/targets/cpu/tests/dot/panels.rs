@@ -177,9 +177,8 @@ fn panels_that_cannot_be_are_refused() {
     assert!(PanelPlan::choose(&PanelSpec { a_row_stride: 4, ..good }).is_err());
     assert!(PanelPlan::choose(&PanelSpec { n: 48, ..good }).is_err());
     assert_eq!(PanelSpec::width([16, 2, 8], Operands::F32, machine), None);
-    let width = PanelSpec::width([16, 256, 8], Operands::F32, machine).expect("it fills a vector");
     for cache in [1 << 10, 32 << 10, 48 << 10, 1 << 40] {
-        let depth = PanelSpec::depth(width, Operands::F32, cache);
+        let depth = PanelSpec::depth([16, 256, 8], Operands::F32, machine, cache).expect("it fills a vector");
         assert!(depth.is_power_of_two() && (64..=512).contains(&depth), "{depth}");
     }
 }

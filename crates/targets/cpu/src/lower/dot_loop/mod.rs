@@ -164,8 +164,7 @@ fn spec_of(module: &Module, machine: &Subtarget, op: Op) -> Option<(PanelSpec, I
     let [m, n, k] = [m, n, k].map(|size| u32::try_from(size).unwrap_or(u32::MAX));
     let [rows, columns, _] = super::operands::used(module, op);
     let step = k / operands.group();
-    let width = PanelSpec::width([m, n, k], operands, machine.dot())?;
-    let depth = PanelSpec::depth(width, operands, machine.l1_bytes).max(step);
+    let depth = PanelSpec::depth([m, n, k], operands, machine.dot(), machine.l1_bytes)?.max(step);
     let stride = n.checked_add(64)?;
     let spec = PanelSpec {
         m,
