@@ -10,6 +10,10 @@ fn pairs(declarations: &str, body: &str, f: impl Fn(u32, u32) -> u32) {
         let at = numbers.next() as usize % 128;
         words[at] = extreme;
     }
+    // Zeros of both signs meet, in both orders.
+    for (lane, (x, y)) in [(0, 0x8000_0000), (0x8000_0000, 0)].into_iter().enumerate() {
+        (words[lane], words[64 + lane]) = (x, y);
+    }
     let text = kernel(
         declarations,
         &format!(
@@ -32,6 +36,11 @@ fn pairs(declarations: &str, body: &str, f: impl Fn(u32, u32) -> u32) {
         let same = found == expected || (body.contains("float") && is_nan(found) && is_nan(expected));
         assert!(same, "{body}: {x:#x}, {y:#x}: {found:#x}, not {expected:#x}");
     }
+}
+
+/// The smaller one, or the one that is a number; -0 is less than +0. Rust's `min` answers with either zero.
+fn least(x: f32, y: f32) -> f32 {
+    if x == 0.0 && y == 0.0 { f32::from_bits(x.to_bits() | y.to_bits()) } else { x.min(y) }
 }
 
 fn float(f: impl Fn(f32, f32) -> f32) -> impl Fn(u32, u32) -> u32 {
@@ -89,9 +98,9 @@ fn floats() {
         )
     };
     let (declaration, body) = call("llvm.maxnum");
-    pairs(&declaration, &body, float(f32::max));
+    pairs(&declaration, &body, float(|x, y| -least(-x, -y)));
     let (declaration, body) = call("llvm.minimum");
-    pairs(&declaration, &body, float(|x, y| if x.is_nan() || y.is_nan() { f32::NAN } else { x.min(y) }));
+    pairs(&declaration, &body, float(|x, y| if x.is_nan() || y.is_nan() { f32::NAN } else { least(x, y) }));
     let (declaration, body) = call("llvm.copysign");
     pairs(&declaration, &body, |x, y| x & 0x7fff_ffff | y & 0x8000_0000);
     let declaration = "declare float @llvm.fma.f32(float, float, float)";
