@@ -193,7 +193,7 @@ fn bytes(ty: Type) -> u64 {
 }
 
 /// Words of a lane for a block of floats; operands of dots are packed.
-fn words(module: &Module, value: Value) -> u64 {
+pub(super) fn words(module: &Module, value: Value) -> u64 {
     let ty = module.ty(value);
     let (Some(encoding), Some(float)) =
         (is_tensor(ty).then(|| Encoding::of(ty)).flatten(), elem(ty).as_float())

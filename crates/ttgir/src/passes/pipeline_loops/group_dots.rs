@@ -1,22 +1,38 @@
 //! Lets dots of warp groups go on while the loop does.
 //!
 //! A dot that only adds up from iteration to iteration is waited for one iteration later, or, if its left operand comes
-//! from registers, before these get the next iteration's. One whose sum is changed
-//! in between is waited for together with the first other dot of the next iteration. All others are waited for at
-//! once.
+//! from registers, before these get the next iteration's. One whose sum is changed in between is waited for together
+//! with the first other dot of the next iteration. All others are waited for in front of their first user; dots that
+//! begin meanwhile go on.
+//!
+//! A dot whose operands are there when an earlier one begins, begins right behind that one (`begin_early`):
+//!
+//! ```text
+//! %s = dot %k, %q                        %s = dot %k, %q
+//! wait %s                                %t = dot %v, %d
+//! %p = exp %s                       =>   wait %s {pendings = 1}
+//! %u = dot %p, %d, %sum                  %p = exp %s
+//! %t = dot %v, %d                        %u = dot %p, %d, %sum
+//! wait %t                                wait %t {pendings = 1}
+//! ```
 
 use super::plan::outlives_iteration;
 use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT, WarpGroupDotOp, WarpGroupDotWaitOp};
+use crate::passes::fit_registers::words;
 use crate::types::memdesc;
-use ir::{Block, Module, Op, OpInit, Value};
+use ir::{Block, Module, Op, OpInit, Traits, Value};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use ttir::types::is_tensor;
 
+/// Words of a lane for what a loop carries and its dots make, beyond which dots begin where they stand.
+const MOST_WORDS: u64 = 200;
+
 /// Makes the dots of a loop asynchronous. `ring` are the views of buffers that copies fill ahead.
 pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>) {
     let body = module.entry(module.region(op, 0));
-    let dots: Vec<Op> = module.ops(body).filter(|&inner| module.is(inner, &WARP_GROUP_DOT)).collect();
+    begin_early(module, body);
+    let dots: Vec<Op> = dots_of(module, body);
     let mut late = Vec::new();
     for dot in dots {
         WarpGroupDotOp::set_is_async(module, dot, true);
@@ -29,7 +45,7 @@ pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>) {
                 wait_after_loop(module, op, number);
             }
             Some(number) => late.push((dot, number)),
-            None => _ = wait_behind(module, dot, 0),
+            None => wait_when_needed(module, dot),
         }
     }
     for (dot, number) in late {
@@ -39,6 +55,87 @@ pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>) {
             wait_behind(module, dot, 0);
         }
     }
+}
+
+fn dots_of(module: &Module, body: Block) -> Vec<Op> {
+    module.ops(body).filter(|&op| module.is(op, &WARP_GROUP_DOT)).collect()
+}
+
+/// Lets dots begin right behind the first one of the body that has all their operands in front of it, as far as
+/// registers last.
+fn begin_early(module: &mut Module, body: Block) {
+    let dots = dots_of(module, body);
+    let made = dots.iter().filter(|&&dot| carried_number(module, body, dot).is_none());
+    let made = made.map(|&dot| module.result(dot, 0));
+    let held: u64 = made.chain(module.args(body).iter().copied()).map(|value| words(module, value)).sum();
+    if held > MOST_WORDS {
+        return;
+    }
+    for &dot in dots.iter().skip(1) {
+        let Some(Early { behind, with }) = Early::of(module, dot) else { continue };
+        let next = module.next(behind).expect("a dot is followed by a terminator");
+        if next != dot {
+            with.into_iter().chain([dot]).for_each(|op| module.move_before(next, op));
+        }
+    }
+}
+
+/// Where a dot could begin.
+struct Early {
+    /// The dot behind which.
+    behind: Op,
+    /// The views of memory that must be there before it.
+    with: Vec<Op>,
+}
+
+impl Early {
+    /// The first dot in front of another one between which nothing stands that the latter needs, or that memory is
+    /// written by.
+    fn of(module: &Module, dot: Op) -> Option<Early> {
+        let mut needed: FxHashSet<Value> = module.operands(dot).iter().copied().collect();
+        let (mut with, mut found) = (Vec::new(), None);
+        for op in std::iter::successors(module.prev(dot), |&op| module.prev(op)) {
+            let is_needed = module.results(op).iter().any(|result| needed.contains(result));
+            let is_view = module.results(op).iter().all(|&result| memdesc(module.ty(result)).is_some());
+            if module.is(op, &WARP_GROUP_DOT) {
+                if is_needed {
+                    break;
+                }
+                found = Some(Early { behind: op, with: with.iter().rev().copied().collect() });
+            } else if is_needed {
+                if !is_view || !module.has(op, Traits::PURE) {
+                    break;
+                }
+                needed.extend(module.operands(op));
+                with.push(op);
+            } else if !module.regions(op).is_empty() || module.row(op).writes() {
+                break;
+            }
+        }
+        found
+    }
+}
+
+/// Waits for a dot where its result is needed, or its memory may be written; dots that begin in between go on.
+fn wait_when_needed(module: &mut Module, dot: Op) {
+    let product = module.result(dot, 0);
+    let uses = |op: Op| module.walk(op).iter().any(|&inner| module.operands(inner).contains(&product));
+    let is_wait = |op: Op| WarpGroupDotWaitOp::of(module, op).is_some();
+    let ends = |op: Op| uses(op) || module.has(op, Traits::TERMINATOR);
+    let (mut between, mut at) = (0, dot);
+    loop {
+        at = module.next(at).expect("a block ends with a terminator");
+        if ends(at) {
+            break;
+        }
+        if module.is(at, &WARP_GROUP_DOT) {
+            between += 1;
+        } else if module.row(at).writes() && !is_wait(at) {
+            break;
+        }
+    }
+    let wait = wait_behind(module, dot, between);
+    module.move_before(at, wait);
 }
 
 /// The number of the carried value that a dot becomes, if it becomes nothing else.
