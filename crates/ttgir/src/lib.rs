@@ -75,6 +75,7 @@ pub static PASSES: &[&ir::pass::PassRow] = &[
     &passes::DEFER_REDUCTIONS,
     &passes::STREAM_LAST_READS,
     &passes::HOIST_MEMORY,
+    &passes::HOLD_OPERANDS,
     &passes::FIT_REGISTERS,
     &passes::UNROLL_LOADS,
     &passes::PIPELINE_LOOPS,

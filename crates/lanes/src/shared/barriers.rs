@@ -3,7 +3,8 @@
 //! The walk keeps what was read and written since the last barrier. An operation whose accesses conflict with that gets
 //! a barrier in front. A loop is walked until what its end leaves behind is known at its beginning. An asynchronous
 //! copy writes at some time before the wait for it, and each lane waits for its own copies only: what the copies wrote
-//! is taken as written at the wait, so that who reads it next waits for all lanes.
+//! is taken as written at the wait, so that who reads it next waits for all lanes. Of a ring of buffers that a loop
+//! goes through, only those meet that are the same one ([`super::slots`]).
 //!
 //! What other blocks of a cluster read may be written again, and a block may end, only behind a barrier of the cluster.
 //!
@@ -11,9 +12,11 @@
 
 use super::buffers::Buffers;
 use super::device::{Device, Touch};
+use super::slots::Slot;
 use super::{Barrier, Order};
 use ir::{Block, Effect, Module, Op, Traits, Value};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use ttgir::ops::async_copy::AsyncWaitOp;
 use ttgir::ops::barrier::{INIT_BARRIER, INVAL_BARRIER};
 use ttgir::ops::group_dot::{WARP_GROUP_DOT_WAIT, WarpGroupDotOp, WarpGroupDotWaitOp};
@@ -32,12 +35,15 @@ struct Span {
     end: u32,
     /// Number of the buffer, if each warp touches only its own part, always the same one.
     within: Option<usize>,
+    /// Which one of a ring they are.
+    slot: Option<Slot>,
 }
 
 impl Span {
     fn meets(self, other: Span) -> bool {
         let own = self.within.is_some() && self.within == other.within;
-        self.start < other.end && other.start < self.end && !own
+        let apart = self.slot.zip(other.slot).is_some_and(|(one, two)| one.differs(two));
+        self.start < other.end && other.start < self.end && !own && !apart
     }
 }
 
@@ -45,6 +51,19 @@ impl Span {
 fn is_view(module: &Module, op: Op) -> bool {
     module.results(op).iter().any(|&result| memdesc(module.ty(result)).is_some())
 }
+
+/// What reads on until a wait of a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+struct Late {
+    /// Name of the row.
+    wait: &'static str,
+    span: Span,
+    /// At least so many dots have begun since.
+    newer: u32,
+}
+
+/// More dots than any wait leaves going on.
+const MOST_NEWER: u32 = 16;
 
 /// What was touched since the last barrier.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -57,8 +76,8 @@ struct State {
     copies: Vec<Span>,
     /// Writes that nobody has to wait for; never kept.
     guarded: Vec<Span>,
-    /// What reads on until a wait of a row, by the name of the row.
-    late: Vec<(&'static str, Span)>,
+    /// What reads on until a wait.
+    late: Vec<Late>,
     /// Device memory that was loaded, and that was stored.
     device: [Vec<Touch>; 2],
 }
@@ -96,11 +115,42 @@ impl State {
 
     /// What the next iteration of a loop sees of this one.
     fn age(&mut self, module: &Module, around: Op) {
+        self.renumber(|slot| Some(slot.in_next_iteration(around)));
         for list in &mut self.device {
             let aged: Vec<Touch> = list.iter().map(|touch| touch.in_next_iteration(module, around)).collect();
             list.clear();
             add(list, &aged);
         }
+    }
+
+    /// What is seen behind a loop.
+    fn leave(&mut self, around: Op) {
+        self.renumber(|slot| slot.behind(around));
+    }
+
+    fn renumber(&mut self, of: impl Fn(Slot) -> Option<Slot>) {
+        let moved = |span: Span| Span { slot: span.slot.and_then(&of), ..span };
+        for list in [&mut self.reads, &mut self.writes, &mut self.remote, &mut self.copies] {
+            *list = sorted(list.iter().map(|&span| moved(span)));
+        }
+        self.late = sorted(self.late.iter().map(|&late| Late { span: moved(late.span), ..late }));
+    }
+
+    /// A dot begins.
+    fn begin_dot(&mut self) {
+        let older = |late: &Late| match late.wait == WARP_GROUP_DOT_WAIT.name {
+            true => Late { newer: (late.newer + 1).min(MOST_NEWER), ..*late },
+            false => *late,
+        };
+        self.late = sorted(self.late.iter().map(older));
+    }
+
+    /// All dots are done but the last `pendings`.
+    fn end_dots(&mut self, pendings: u32) {
+        let is_done = |late: &Late| late.wait == WARP_GROUP_DOT_WAIT.name && late.newer >= pendings;
+        let done: Vec<Span> = self.late.iter().filter(|late| is_done(late)).map(|late| late.span).collect();
+        add(&mut self.reads, &done);
+        self.late.retain(|late| !is_done(late));
     }
 
     /// The barrier that must stand between.
@@ -126,7 +176,7 @@ impl State {
         {
             return Some(Barrier::Cluster);
         }
-        let late: Vec<Span> = accesses.late.iter().map(|late| late.1).collect();
+        let late: Vec<Span> = accesses.late.iter().map(|late| late.span).collect();
         let found = meet(&self.writes, &accesses.reads)
             || meet(&self.writes, &late)
             || meet(&self.writes, &accesses.guarded)
@@ -145,6 +195,10 @@ fn add<T: Ord + Copy>(list: &mut Vec<T>, more: &[T]) {
             list.insert(at, *span);
         }
     }
+}
+
+fn sorted<T: Ord + Copy>(items: impl Iterator<Item = T>) -> Vec<T> {
+    items.collect::<BTreeSet<T>>().into_iter().collect()
 }
 
 /// What an operation touches, one side of its own barrier.
@@ -306,6 +360,7 @@ impl<'a> Walk<'a> {
             if next == entry {
                 // A `for` may run no time at all; a `while` runs its first region at least once.
                 *state = if module.is(op, &WHILE) { leaves.unwrap_or(end) } else { next };
+                state.leave(op);
                 return;
             }
             entry = next;
@@ -324,6 +379,10 @@ impl<'a> Walk<'a> {
             self.barriers.insert(op, barrier);
             state.wait(barrier, self.program);
         }
+        if let Some(dot) = WarpGroupDotOp::of(self.module, op) {
+            // One that is not asynchronous waits for all.
+            if dot.is_async() { state.begin_dot() } else { state.end_dots(0) }
+        }
         state.join(&before);
         if let Some(after) = after {
             state.wait(after.strongest(self.program), self.program);
@@ -336,11 +395,13 @@ impl<'a> Walk<'a> {
                 state.copies.clear();
             }
         }
-        let row = self.module.row(op).name;
-        let done: Vec<Span> = state.late.iter().filter(|late| late.0 == row).map(|late| late.1).collect();
-        add(&mut state.reads, &done);
-        if WarpGroupDotWaitOp::of(self.module, op).is_some_and(|wait| wait.pendings() == 0) {
-            state.late.retain(|late| late.0 != row);
+        if let Some(wait) = WarpGroupDotWaitOp::of(self.module, op) {
+            state.end_dots(wait.pendings());
+        } else {
+            let row = self.module.row(op).name;
+            let done = state.late.iter().filter(|late| late.wait == row);
+            let done: Vec<Span> = done.map(|late| late.span).collect();
+            add(&mut state.reads, &done);
         }
     }
 
@@ -391,13 +452,14 @@ impl<'a> Walk<'a> {
     fn operand(&self, op: Op, effect: Effect, operand: Value, accesses: &mut Accesses) {
         // One lane makes and ends all barriers that count.
         let by_one = [&INIT_BARRIER, &INVAL_BARRIER].iter().any(|row| self.module.is(op, row));
+        let slot = Slot::of(self.module, self.buffers, operand);
         for &buffer in self.buffers.views.get(&operand).into_iter().flatten() {
-            let span = Span { within: by_one.then_some(buffer), ..self.span(buffer) };
+            let span = Span { within: by_one.then_some(buffer), slot, ..self.span(buffer) };
             match effect {
                 Effect::Nothing | Effect::Allocate => {}
                 Effect::Read => add(&mut accesses.reads, &[span]),
                 Effect::Write | Effect::Atomic | Effect::Unknown => add(&mut accesses.writes, &[span]),
-                Effect::ReadUntil(row) => add(&mut accesses.late, &[(row.name, span)]),
+                Effect::ReadUntil(row) => add(&mut accesses.late, &[Late { wait: row.name, span, newer: 0 }]),
                 Effect::WriteUntil(_) => add(&mut accesses.copies, &[span]),
                 Effect::WriteGuarded => add(&mut accesses.guarded, &[span]),
             }
@@ -422,6 +484,6 @@ impl<'a> Walk<'a> {
 
     fn span(&self, buffer: usize) -> Span {
         let start = self.offsets[buffer];
-        Span { start, end: start + self.buffers.list[buffer].bytes, within: None }
+        Span { start, end: start + self.buffers.list[buffer].bytes, within: None, slot: None }
     }
 }

@@ -8,6 +8,7 @@ mod barriers;
 mod buffers;
 mod device;
 mod place;
+mod slots;
 
 use crate::error::{Error, Result, SharedMemoryNeed, diagnostic};
 use crate::facts::Facts;

@@ -293,3 +293,49 @@ fn blocks_of_different_iterations_may_reach_each_other() {
     let (_, _, looped) = lowered(&a_loop(&twice)).expect("lowered");
     assert!(looped > 0, "the second block of an iteration is what the first of a later one may be");
 }
+
+/// Barriers of a loop that reads buffer `i % 3` of three and then fills another one, which it counts through from the
+/// one behind `first`, beginning again at `end`.
+fn ring(first: &str, end: u32) -> Result<usize, String> {
+    let ring = "!ttg.memdesc<3x512xf32, #s, #smem, mutable>";
+    let body = format!(
+        "  %last = arith.constant -1 : i32
+  %two = arith.constant 2 : i32
+  %three = arith.constant 3 : i32
+  %end = arith.constant {end} : i32
+  %m = ttg.local_alloc : () -> {ring}
+  %before = ttg.memdesc_index %m[%zero] : {ring} -> $M
+  %bt = ttg.async_copy_global_to_local %a, %before : tensor<512x!tt.ptr<f32>, #b> -> <512xf32, #s, #smem, mutable>
+  %bc = ttg.async_commit_group tokens %bt
+  %e:3 = scf.for %i = %zero to %n step %one iter_args(%y = %x, %g = %last, %f = {first}) -> ($T, i32, i32) : i32 {{
+    %g1 = arith.addi %g, %one : i32
+    %go = arith.cmpi sge, %g1, %three : i32
+    %gn = arith.select %go, %zero, %g1 : i32
+    %f1 = arith.addi %f, %one : i32
+    %fo = arith.cmpi sge, %f1, %end : i32
+    %fn = arith.select %fo, %zero, %f1 : i32
+    %w = ttg.async_wait {{num = 1 : i32}}
+    %v = ttg.memdesc_index %m[%gn] : {ring} -> $M
+    %l = ttg.local_load %v token %w : $M -> $T
+    %z = arith.addf %y, %l : $T
+    %u = ttg.memdesc_index %m[%fn] : {ring} -> $M
+    %t = ttg.async_copy_global_to_local %a, %u : tensor<512x!tt.ptr<f32>, #b> -> <512xf32, #s, #smem, mutable>
+    %c = ttg.async_commit_group tokens %t
+    scf.yield %z, %gn, %fn : $T, i32, i32
+  }}
+  tt.store %a, %e#0 : tensor<512x!tt.ptr<f32>, #b>
+"
+    );
+    lowered(&body).map(|found| found.2)
+}
+
+#[test]
+fn other_buffers_of_a_ring_are_other_memory() {
+    // What was copied is waited for.
+    assert_eq!(ring("%zero", 3), Ok(1), "the buffer of the next iteration");
+    assert_eq!(ring("%one", 3), Ok(1), "that of the iteration before: all have waited since");
+    assert_eq!(ring("%two", 3), Ok(2), "the same buffer");
+    assert_eq!(ring("%last", 3), Ok(2), "the same buffer");
+    assert_eq!(ring("%one", 4), Ok(2), "it begins again elsewhere: they meet at some time");
+    assert_eq!(ring("%n", 3), Ok(2), "nobody knows where it begins");
+}

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A dot of what bulk copies bring needs none: who waits for their barrier sees it. A dot right behind another
-//! needs none of its own when nothing was written in between.
+//! needs none of its own when nothing was written in between. For memory that is filled once in front of a loop, the
+//! fence stands there as well.
 
 use crate::ops::async_copy::{ASYNC_COPY, ASYNC_WAIT};
 use crate::ops::barrier::FENCE_ASYNC_SHARED;
@@ -35,33 +36,52 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-fn visit(module: &mut Module, block: Block) {
+/// Puts fences into a block; gives the memory that is filled outside of it, once, and that dots in it read.
+fn visit(module: &mut Module, block: Block) -> Vec<Value> {
     // At the start of a block nothing is known of what stands in front of it.
     let mut fenced = false;
+    let mut outside = Vec::new();
     for op in module.ops(block).collect::<Vec<_>>() {
+        let mut filled = Vec::new();
         for region in module.regions(op).to_vec() {
             for inner in module.blocks(region).to_vec() {
-                visit(module, inner);
-                fenced = false;
+                filled.extend(visit(module, inner));
             }
+        }
+        if module.is(op, &WARP_GROUP_DOT) {
+            filled = filled_operands(module, op);
         }
         if fills(module, op) {
             fenced = false;
         }
-        if module.is(op, &WARP_GROUP_DOT)
-            && lanes_fill_operands(module, op)
-            && !std::mem::replace(&mut fenced, true)
-        {
+        let is_outside =
+            |memory: &Value| is_filled_once(module, *memory) && !stands_in(module, *memory, block);
+        let (before, here): (Vec<Value>, Vec<Value>) = filled.into_iter().partition(is_outside);
+        outside.extend(before);
+        if !here.is_empty() && !std::mem::replace(&mut fenced, true) {
             fence(module, op);
         }
+        fenced &= module.regions(op).is_empty();
     }
+    outside
 }
 
-/// Whether lanes write to shared memory that a dot reads. What bulk copies bring is there once their barrier has been
-/// waited for.
-fn lanes_fill_operands(module: &Module, dot: Op) -> bool {
+/// The memory that a dot reads and lanes write to. What bulk copies bring is there once their barrier has been waited
+/// for.
+fn filled_operands(module: &Module, dot: Op) -> Vec<Value> {
     let memory = module.operands(dot).iter().filter(|&&value| memdesc(module.ty(value)).is_some());
-    memory.copied().any(|view| lanes_fill(module, root(module, view)))
+    memory.map(|&view| root(module, view)).filter(|&memory| lanes_fill(module, memory)).collect()
+}
+
+/// Whether memory is filled where it is allocated, and by nothing else.
+pub(super) fn is_filled_once(module: &Module, view: Value) -> bool {
+    let memory = root(module, view);
+    let fills = |op: Op| AllocOp::is(module, op) && !module.operands(op).is_empty();
+    module.def_op(memory).is_some_and(fills) && !is_written(module, memory)
+}
+
+fn stands_in(module: &Module, memory: Value, block: Block) -> bool {
+    module.def_op(memory).and_then(|op| module.block_of(op)) == Some(block)
 }
 
 /// What a view is a view of.
@@ -84,6 +104,11 @@ fn lanes_fill(module: &Module, memory: Value) -> bool {
     if !AllocOp::is(module, op) || !module.operands(op).is_empty() {
         return true;
     }
+    is_written(module, memory)
+}
+
+/// Whether lanes may write to memory behind its allocation.
+fn is_written(module: &Module, memory: Value) -> bool {
     let mut open = vec![memory];
     while let Some(view) = open.pop() {
         for &(user, _) in module.uses(view) {

@@ -48,7 +48,7 @@ pub static FIT_REGISTERS: PassRow = PassRow {
 static MOVES: &[&OpRow] = &[&CONVERT_LAYOUT, &TRANS, &RESHAPE, &FP_TO_FP, &EXTF, &TRUNCF];
 
 /// Registers for addresses, fragments of operands and numbers of rows.
-const RESERVE: u64 = 16;
+pub(super) const RESERVE: u64 = 16;
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let context = Context::of(module)?;
