@@ -82,6 +82,9 @@ pub struct Cx<'a> {
     pub(crate) roles: Option<Rc<Roles>>,
     /// The operation that is being lowered.
     pub(crate) current: Option<Op>,
+    /// In which lanes a combining region runs on elements; in the others nothing becomes of its results, and what it
+    /// asserts means nothing. In all lanes where there is none.
+    pub(crate) combining: Option<Value>,
     /// Copies to shared memory that go on while the program does.
     pub(crate) copies: Copies,
     values: FxHashMap<IrValue, LaneValue>,
@@ -142,6 +145,7 @@ impl<'a> Cx<'a> {
             role: None,
             roles: None,
             current: None,
+            combining: None,
             copies: Copies::default(),
             values: FxHashMap::with_capacity_and_hasher(USUAL, FxBuildHasher),
             layouts: FxHashMap::default(),

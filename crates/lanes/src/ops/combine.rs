@@ -4,7 +4,7 @@ use crate::context::Cx;
 use crate::error::Result;
 use crate::target::CombineLanes;
 use crate::value::LaneValue;
-use ir::{Block, Op, OpRow, Type};
+use ir::{Block, Op, OpRow, Traits, Type};
 use llir::Value;
 use smallvec::SmallVec;
 use ttir::ops::arith_int::{ADDI, ANDI, MAXSI, MAXUI, MINSI, MINUI, ORI, XORI};
@@ -50,6 +50,13 @@ impl Combine {
         Ok(zip(&lists.collect::<Result<Vec<_>>>()?))
     }
 
+    /// Whether anything but its results may tell where the region ran.
+    pub(crate) fn tells(self, cx: &Cx<'_>) -> bool {
+        let module = cx.module;
+        let quiet = |op: Op| module.has(op, Traits::TERMINATOR) || !module.results(op).is_empty();
+        !module.ops(self.block).all(|op| module.regions(op).is_empty() && quiet(op))
+    }
+
     /// How the lanes of a warp combine at once, if the region is one operation on 32-bit integers that has such a form.
     pub(crate) fn at_once(self, cx: &Cx<'_>) -> Option<CombineLanes> {
         let combine = cx.module.first_op(self.block)?;
@@ -74,6 +81,20 @@ impl Combine {
                 _ => Err(cx.error(self.op, "the combining region must hand on scalars")),
             })
             .collect()
+    }
+
+    /// The same, whose results are used only in those lanes where a condition holds; in all without one.
+    pub(crate) fn two_where(
+        self,
+        cx: &mut Cx<'_>,
+        holds: Option<Value>,
+        first: &Elements,
+        next: &Elements,
+    ) -> Result<Elements> {
+        let outer = std::mem::replace(&mut cx.combining, holds);
+        let both = self.two(cx, first, next);
+        cx.combining = outer;
+        both
     }
 
     /// Combines all of a list, in order, as a balanced tree. The list is not empty. One half is done before the other

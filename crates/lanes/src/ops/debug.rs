@@ -171,6 +171,10 @@ fn assert(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         return Ok(());
     }
     let fails = cx.b.not(all);
+    let fails = match cx.combining {
+        Some(combining) => cx.b.and(fails, combining),
+        None => fails,
+    };
     let message = assert.message().to_owned();
     let place = cx.module.locs.file_place(cx.module.loc(op));
     let (file, line) = place.map_or(("unknown".to_owned(), 0), |(file, line, _)| (file.to_string(), line));

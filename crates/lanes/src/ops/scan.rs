@@ -217,7 +217,7 @@ impl Scan<'_> {
             let compare = if self.reverse { IntCompare::Eq } else { IntCompare::Ne };
             let behind = cx.b.icmp(compare, half, zero);
             for (total, other) in totals.iter_mut().zip(others) {
-                let both = self.combine.two(cx, &other, total)?;
+                let both = self.combine.two_where(cx, Some(behind), &other, total)?;
                 *total = select(cx, behind, &both, total);
             }
             below |= bit;
@@ -319,7 +319,15 @@ impl Scan<'_> {
             joined = Some(match joined {
                 None => next.clone(),
                 Some(front) => {
-                    let mut elements = self.behind(cx, &front, &next.elements)?;
+                    let both_hold = match (front.holds, next.holds) {
+                        (Some(one), Some(other)) if self.combine.tells(cx) => Some(cx.b.and(one, other)),
+                        (one, other) => one.or(other),
+                    };
+                    let both = self.combine.two_where(cx, both_hold, &front.elements, &next.elements)?;
+                    let mut elements = match front.holds {
+                        Some(holds) => select(cx, holds, &both, &next.elements),
+                        None => both,
+                    };
                     if let Some(holds) = next.holds {
                         elements = select(cx, holds, &elements, &front.elements);
                     }
@@ -336,7 +344,7 @@ impl Scan<'_> {
 
     /// Elements with something in front where there is something.
     fn behind(&self, cx: &mut Cx<'_>, front: &Front, elements: &Elements) -> Result<Elements> {
-        let both = self.combine.two(cx, &front.elements, elements)?;
+        let both = self.combine.two_where(cx, front.holds, &front.elements, elements)?;
         Ok(match front.holds {
             Some(holds) => select(cx, holds, &both, elements),
             None => both,

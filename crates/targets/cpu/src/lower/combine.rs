@@ -1,7 +1,7 @@
 //! What combining functions of reductions and scans are, as far as their operations tell.
 
 use super::types;
-use ir::{Module, Op, OpRow};
+use ir::{Block, Module, Op, OpRow, Traits};
 use ttir::ops::reduce::{CombineOp, ScanOp};
 use ttir::ops::{arith_int, compare, constant, reduce};
 
@@ -46,9 +46,16 @@ pub(crate) fn is_sequential(module: &Module, op: Op) -> bool {
         && (neutral(module, op).is_none() || !has_plain_region(module, op))
 }
 
-/// Whether the combining function of a reduction or scan has no control flow.
+/// Whether the combining function of a reduction or scan has no control flow, and only its results tell that it ran:
+/// it may then run on what no element is.
 pub(crate) fn has_plain_region(module: &Module, op: Op) -> bool {
-    module.ops(CombineOp::new(module, op).block()).all(|inner| module.regions(inner).is_empty())
+    is_plain(module, CombineOp::new(module, op).block())
+}
+
+/// Whether a region that is inlined for each element has no control flow and no effects, such as assertions.
+pub(crate) fn is_plain(module: &Module, block: Block) -> bool {
+    let quiet = |op: Op| module.has(op, Traits::TERMINATOR) || !module.results(op).is_empty();
+    module.ops(block).all(|op| module.regions(op).is_empty() && quiet(op))
 }
 
 /// Whether a scan runs in the chunks of a group, from the first element to the last.

@@ -69,14 +69,21 @@ impl Chunks<'_, '_> {
                 None if is_ordered => Some(self.b.bool(true)),
                 _ => None,
             };
-            let mut args: Vec<Value> = partials.iter().map(|partial| partial[number]).collect();
-            args.extend(&next);
-            for (index, value) in self.combine(block, &args)?.into_iter().enumerate() {
-                let value = self.spread_like(value, next[index]);
-                partials[index][number] = match is_start {
-                    Some(is_start) => self.b.select(is_start, next[index], value),
-                    None => value,
-                };
+            let before: Vec<Value> = partials.iter().map(|partial| partial[number]).collect();
+            let combined = match is_start {
+                Some(is_start) => self.combine_unless(is_start, block, [&before, &next], Zeros::Free)?,
+                None => {
+                    let args: Vec<Value> = before.iter().chain(&next).copied().collect();
+                    let combined = self.combine(block, &args)?;
+                    combined
+                        .into_iter()
+                        .zip(&next)
+                        .map(|(value, &next)| self.spread_like(value, next))
+                        .collect()
+                }
+            };
+            for (partial, value) in partials.iter_mut().zip(combined) {
+                partial[number] = value;
             }
         }
         Ok(())

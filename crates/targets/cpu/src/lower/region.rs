@@ -1,6 +1,7 @@
 //! Regions that are inlined for each element: combining functions, elementwise calls. All of their values are scalars.
 
 use super::accesses::NOTHING_TO_RUN;
+use super::combine;
 use super::element::Zeros;
 use super::emitter::Emitter;
 use super::error::{LowerError, Result};
@@ -15,7 +16,7 @@ impl Emitter<'_> {
     /// The region of a reduction, a scan or an elementwise call on vectors (or scalars): what its terminator returns.
     pub(crate) fn inline_region(&mut self, block: Block, args: &[Value], zeros: Zeros) -> Result<Vec<Value>> {
         let module = self.module;
-        if module.ops(block).any(|op| !module.regions(op).is_empty()) {
+        if !combine::is_plain(module, block) {
             return self.branching_region(block, args);
         }
         let mut known: FxHashMap<IrValue, Value> =
@@ -59,7 +60,42 @@ impl Emitter<'_> {
         Err(LowerError::new("a combining function returns nothing"))
     }
 
-    /// A region with control flow, lane by lane.
+    /// The region of a reduction or a scan on what was combined so far and the next values; the next values alone at
+    /// the start, where nothing was combined yet: a region with effects does not run then.
+    pub(crate) fn combine_unless(
+        &mut self,
+        is_start: Value,
+        block: Block,
+        [before, next]: [&[Value]; 2],
+        zeros: Zeros,
+    ) -> Result<Vec<Value>> {
+        let args: Vec<Value> = before.iter().chain(next).copied().collect();
+        let plain = combine::is_plain(self.module, block);
+        let mut branch = (!plain).then(|| {
+            let combines = self.b.not(is_start);
+            self.b.begin_if(combines)
+        });
+        let combined = self.inline_region(block, &args, zeros)?;
+        let combined: Vec<Value> = combined
+            .into_iter()
+            .zip(next)
+            .map(|(value, &like)| {
+                let lanes = self.b.ty(like).lanes();
+                if self.b.ty(like).is_vector() { self.widen_to(value, lanes) } else { value }
+            })
+            .collect();
+        if let Some(mut branch) = branch.take() {
+            self.b.begin_else(&mut branch, &combined);
+            return Ok(self.b.end_if(branch, next).to_vec());
+        }
+        Ok(combined
+            .into_iter()
+            .zip(next)
+            .map(|(value, &next)| self.b.select(is_start, next, value))
+            .collect())
+    }
+
+    /// A region with control flow or effects, lane by lane.
     fn branching_region(&mut self, block: Block, args: &[Value]) -> Result<Vec<Value>> {
         let module = self.module;
         let last = module.last_op(block).ok_or_else(|| LowerError::new("a region does not end"))?;

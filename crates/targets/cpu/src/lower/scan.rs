@@ -52,16 +52,11 @@ impl Chunks<'_, '_> {
             .iter()
             .map(|&operand| self.eval_vector(operand, at))
             .collect::<Result<_>>()?;
-        let args: Vec<Value> = carried.iter().chain(&next).copied().collect();
-        let combined = self.inline_region(block, &args, Zeros::Signed)?;
         let zero = self.b.i64(0);
         let is_start = self.b.icmp(IntCompare::Eq, counter, zero);
-        let mut results = Vec::new();
-        for ((value, first), buffer) in combined.into_iter().zip(next).zip(buffers) {
-            let value = self.spread(value);
-            let value = self.b.select(is_start, first, value);
+        let results = self.combine_unless(is_start, block, [carried, &next], Zeros::Signed)?;
+        for (&value, buffer) in results.iter().zip(buffers) {
             self.write(buffer, value, at);
-            results.push(value);
         }
         Ok(results)
     }
