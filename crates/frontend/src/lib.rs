@@ -31,6 +31,7 @@ mod ops;
 pub mod params;
 mod parse;
 mod python_math;
+mod python_methods;
 pub mod reference;
 mod request;
 mod semantic;

@@ -5,6 +5,7 @@ use crate::codegen::{Ctx, Res, Stop};
 use crate::dtype::{DType, FACTS, Scalar};
 use crate::language;
 use crate::ops;
+use crate::python_methods;
 use crate::typing::Ty;
 use crate::value::PyValue;
 use std::rc::Rc;
@@ -105,6 +106,10 @@ impl Ctx<'_> {
                 | PyValue::Float(_)
                 | PyValue::Str(_)),
             ) if name == "type" => Some(Val::ConstexprType(constant.clone())),
+            Val::Const(constant) if python_methods::has(constant, name) => Some(method(value, name)),
+            Val::Const(constant) if let Some(part) = python_methods::part(constant, name) => {
+                Some(Val::Const(part))
+            }
             Val::Type(ty) => type_attribute(value, ty, name),
             Val::Aggregate(aggregate) => {
                 let aggregate = aggregate.clone();
@@ -209,6 +214,15 @@ impl Ctx<'_> {
             Val::BlockPointerType(_) => return Ok(Val::bool(name == "is_ptr")),
             Val::Type(ty) => ty.scalar,
             Val::Const(PyValue::DType(scalar)) => *scalar,
+            Val::Const(constant) if python_methods::has(constant, name) => {
+                let (args, keywords) = self.constants(name, args, keywords)?;
+                if let Some((keyword, _)) = keywords.first() {
+                    return Err(
+                        self.error(format!("{name}() takes no keyword here, and `{keyword}` is given"))
+                    );
+                }
+                return Ok(Val::from_py(self.check(python_methods::call(constant, name, &args))?));
+            }
             _ => return Err(self.no_attribute(receiver, name)),
         };
         if let Some(answer) = question(scalar, name) {

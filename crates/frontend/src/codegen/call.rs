@@ -145,7 +145,12 @@ impl Ctx<'_> {
         (entry.builtin.run)(self, args)
     }
 
-    fn constants(&mut self, what: &str, args: Vec<Val>, keywords: Vec<(String, Val)>) -> Res<Constants> {
+    pub(crate) fn constants(
+        &mut self,
+        what: &str,
+        args: Vec<Val>,
+        keywords: Vec<(String, Val)>,
+    ) -> Res<Constants> {
         let mut known = Vec::new();
         for val in &args {
             known.push(self.constant_argument(what, val)?);

@@ -266,7 +266,7 @@ impl<'f> Interpreter<'f> {
             PyValue::Object(object) => self.file.attribute(object, name),
             PyValue::DType(scalar) => crate::codegen::dtype_attribute(*scalar, name),
             other if name == "value" => Some(other.clone()),
-            _ => None,
+            other => crate::python_methods::part(other, name),
         };
         found.ok_or_else(|| format!("'{}' object has no attribute '{name}'", value.type_name()))
     }
@@ -290,6 +290,9 @@ impl<'f> Interpreter<'f> {
                 PyValue::DType(scalar) => {
                     return crate::codegen::dtype_question(*scalar, &attribute.attr)
                         .ok_or_else(|| format!("dtypes have no method {}", attribute.attr));
+                }
+                _ if crate::python_methods::has(&value, &attribute.attr) => {
+                    return crate::python_methods::call(&value, &attribute.attr, &args);
                 }
                 _ => {}
             }
