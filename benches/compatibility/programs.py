@@ -69,7 +69,7 @@ class Writer:
             return name
         number = self.random.randrange(-9, 10)
         # An unsigned operand and a negative literal are refused, also where a kernel never comes, which the interpreter does not see.
-        text = {"i": str(abs(number)), "f": str(number / 4), "b": f"({self.leaf('i', shape)} < {number})"}[kind]
+        text = {"i": str(abs(number)), "f": str(number / 4), "b": f"({self.leaf('i', shape)} < {abs(number)})"}[kind]
         return f"({text})" if kind == "f" else text
 
     def tensor(self, kind, shape):

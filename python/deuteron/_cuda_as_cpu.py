@@ -387,6 +387,8 @@ def enter(is_child=False):
     replaced += _autocast(torch)
     replaced.append((torch.cuda, "default_generators", (_Generator(torch), )))
     replaced.append((torch, "Generator", _generator_kind(torch)))
+    # Launches wait for nothing that is still to run, so no stream has to keep memory.
+    replaced.append((torch.Tensor, "record_stream", _constant(None)))
     if hasattr(torch._C, "_cuda_getCurrentRawStream"):
         # Code that inductor wrote imports this one.
         replaced.append((torch._C, "_cuda_getCurrentRawStream", _constant(0)))

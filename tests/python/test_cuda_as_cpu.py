@@ -46,6 +46,7 @@ def test_what_libraries_of_kernels_ask_torch_for(python):
         drawn = [torch.randn(3, device="cuda", generator=torch.Generator(device=where).manual_seed(5)) for where in ("cuda:0", "cpu")]
         assert torch.equal(*drawn) and isinstance(torch.default_generator, torch.Generator) and not isinstance(3, torch.Generator)
         with torch.cuda._DeviceGuard(0):
+            torch.ones(2, device="cuda").record_stream(torch.cuda.current_stream())
             print(stream(0), seed, offset, generator.get_state().view(torch.int64).tolist(), generator.initial_seed())
         """)
     assert python("-m", "deuteron", "--cuda-as-cpu", "-c", code).stdout == "0 7 0 [7, 8] 7\n"
