@@ -15,6 +15,7 @@ import types
 import warnings
 
 from .. import _core
+from . import _written
 
 __all__ = ["body_of"]
 
@@ -58,11 +59,11 @@ def _made(kernel, function, has_text):
 
 def _parsed(kernel):
     """The tree of the text of a function at the lines of its file, and by how much the text is indented there."""
-    text = "".join(kernel.raw_src)
+    text = "".join(_written.lines_of(kernel))
     plain = textwrap.dedent(text)
     first = next((line for line in text.splitlines() if line.strip()), "")
     tree = ast.parse(plain)
-    ast.increment_lineno(tree, kernel.starting_line_number - 1)
+    ast.increment_lineno(tree, _written.first_line_of(kernel) - 1)
     return tree, len(first) - len(first.lstrip())
 
 
@@ -97,7 +98,7 @@ def _compiled(definition, function):
     ast.fix_missing_locations(tree)
     compiled = compile(tree, code.co_filename, "exec", flags=code.co_flags & _FUTURES, dont_inherit=True)
     made = next(const for const in compiled.co_consts if isinstance(const, types.CodeType))
-    made = next(const for const in made.co_consts if isinstance(const, types.CodeType) and const.co_name == code.co_name)
+    made = next(const for const in made.co_consts if isinstance(const, types.CodeType) and const.co_name == definition.name)
     made = made.replace(co_qualname=code.co_qualname)
     cells = tuple(free[name] if name in free else types.CellType(_HELPERS[name]) for name in made.co_freevars)
     body = types.FunctionType(made, function.__globals__, function.__name__, function.__defaults__, cells)

@@ -4,6 +4,7 @@ import functools
 
 from .. import _core
 from .._utils import type_canonicalisation_dict
+from . import _written
 from ._signature import KernelParam, create_function_from_signature, native_specialize_impl
 
 __all__ = ["ConstexprFunction", "JITCallable", "JITFunction", "KernelInterface", "KernelParam", "MockTensor",
@@ -44,6 +45,7 @@ class KernelInterface(metaclass=_NativeToo):
 
 
 JITFunction = _core.JITFunction
+_written.add_to(JITFunction)
 
 
 class JITCallable(metaclass=_NativeToo):

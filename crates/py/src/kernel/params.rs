@@ -1,4 +1,4 @@
-//! The parameters of a Python function, read from its code object.
+//! The parameters of a Python function, read from its code object or from the signature that it declares.
 
 use crate::arguments::dtype;
 use pyo3::exceptions::PyTypeError;
@@ -41,6 +41,10 @@ pub(crate) struct Unspecialized<'a, 'py> {
 /// The parameters of a function in the order of its signature.
 pub(crate) fn params_of(function: &Bound<'_, PyAny>, not: &Unspecialized<'_, '_>) -> PyResult<Vec<Param>> {
     let py = function.py();
+    // Functions that programs write have the code of another one, and say so.
+    if let Ok(signature) = function.getattr(intern!(py, "__signature__")) {
+        return declared_params(&signature, not);
+    }
     let code = function.getattr(intern!(py, "__code__"))?;
     let count = |name: &str| code.getattr(name)?.extract::<usize>();
     let (total, positional_only, keyword_only) =
@@ -77,17 +81,47 @@ pub(crate) fn params_of(function: &Bound<'_, PyAny>, not: &Unspecialized<'_, '_>
             }
             _ => None,
         };
-        let mut rules = match annotations.get_item(name)? {
-            Some(annotation) => rules_of(&annotation)?,
-            None => ParamRules::default(),
-        };
-        rules.specialize = !mentions(not.value, position, name)?;
-        rules.align = !mentions(not.alignment, position, name)?;
-        let text = name.to_string();
-        let name = PyString::intern(py, &text).unbind();
-        params.push(Param { name, text, kind, rules, default: default.map(Bound::unbind) });
+        let annotation = annotations.get_item(name)?;
+        params.push(param((position, name), kind, annotation, default, not)?);
     }
     Ok(params)
+}
+
+/// The parameters of an `inspect.Signature`.
+fn declared_params(signature: &Bound<'_, PyAny>, not: &Unspecialized<'_, '_>) -> PyResult<Vec<Param>> {
+    const KINDS: [ParamKind; 4] =
+        [ParamKind::PositionalOnly, ParamKind::Positional, ParamKind::Variadic, ParamKind::KeywordOnly];
+    let mut params = Vec::new();
+    for declared in signature.getattr("parameters")?.call_method0("values")?.try_iter()? {
+        let declared = declared?;
+        let name = declared.getattr("name")?;
+        let Some(&kind) = KINDS.get(declared.getattr("kind")?.extract::<usize>()?) else {
+            return Err(PyTypeError::new_err(format!("JIT functions do not support **{name} parameters")));
+        };
+        let empty = declared.getattr("empty")?;
+        let given = |name: &str| declared.getattr(name).map(|value| (!value.is(&empty)).then_some(value));
+        let place = (params.len(), name.cast::<PyString>()?);
+        params.push(param(place, kind, given("annotation")?, given("default")?, not)?);
+    }
+    Ok(params)
+}
+
+fn param(
+    (position, name): (usize, &Bound<'_, PyString>),
+    kind: ParamKind,
+    annotation: Option<Bound<'_, PyAny>>,
+    default: Option<Bound<'_, PyAny>>,
+    not: &Unspecialized<'_, '_>,
+) -> PyResult<Param> {
+    let mut rules = match annotation {
+        Some(annotation) => rules_of(&annotation)?,
+        None => ParamRules::default(),
+    };
+    rules.specialize = !mentions(not.value, position, name)?;
+    rules.align = !mentions(not.alignment, position, name)?;
+    let text = name.to_string();
+    let name = PyString::intern(name.py(), &text).unbind();
+    Ok(Param { name, text, kind, rules, default: default.map(Bound::unbind) })
 }
 
 fn mentions(list: &[Bound<'_, PyAny>], position: usize, name: &Bound<'_, PyString>) -> PyResult<bool> {

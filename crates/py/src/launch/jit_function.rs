@@ -247,13 +247,27 @@ impl JitFunction {
     fn set_used_global_vals(&self, _values: Bound<'_, PyAny>) {}
 
     #[getter]
-    fn __name__(&self) -> &str {
-        &self.name
+    fn __name__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        match slf.as_any().getattr("__dict__")?.cast::<PyDict>()?.get_item("_said_name")? {
+            Some(name) => name.extract(),
+            None => Ok(slf.get().name.clone()),
+        }
+    }
+
+    /// What it is called from now on; the kernel itself is named by its text.
+    #[setter(__name__)]
+    fn rename(slf: &Bound<'_, Self>, name: String) -> PyResult<()> {
+        slf.as_any().getattr("__dict__")?.set_item("_said_name", name)
     }
 
     #[getter]
     fn __qualname__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.attribute(py, "__qualname__")
+    }
+
+    #[setter(__qualname__)]
+    fn set_qualname(&self, py: Python<'_>, name: Bound<'_, PyAny>) -> PyResult<()> {
+        self.function.bind(py).setattr("__qualname__", name)
     }
 
     #[getter]
