@@ -73,9 +73,11 @@ fn begin_early(module: &mut Module, body: Block) {
     }
     for &dot in dots.iter().skip(1) {
         let Some(Early { behind, with }) = Early::of(module, dot) else { continue };
-        let next = module.next(behind).expect("a dot is followed by a terminator");
-        if next != dot {
-            with.into_iter().chain([dot]).for_each(|op| module.move_before(next, op));
+        let mut last = behind;
+        for op in with.into_iter().chain([dot]) {
+            module.detach(op);
+            module.insert_after(last, op);
+            last = op;
         }
     }
 }
