@@ -193,6 +193,23 @@ def features(out_ptr, x_ptr, pair, SIZE: tl.constexpr):
     tl.atomic_add(out_ptr + 7 * SIZE, 1.0)
 
 
+@triton.jit
+def unpacked(out_ptr, shape: tl.constexpr, n):
+    rows: tl.constexpr
+    columns: tl.constexpr
+    rows, columns = shape
+    size: tl.constexpr
+    size, total, (twice, half) = rows * columns, 0.1, (n * 2, 0.5)
+    block = tl.reshape(tl.full((rows, columns), half, tl.float32), (size, ))
+    tl.store(out_ptr + tl.arange(0, size), block * total + twice)
+
+
+def test_constants_among_the_targets_of_an_assignment():
+    native, same = both(unpacked, 8, (2, 4), 3)
+    np.testing.assert_array_equal(same, native)
+    np.testing.assert_array_equal(same, np.full(8, np.float32(0.5) * np.float32(0.1) + np.float32(6)))
+
+
 def test_the_language_gives_what_compiled_kernels_give(rng):
     x = rng.standard_normal((16, 16)).astype(np.float32)
     native, same = both(features, (8, 16), x, Pair(0.5, 3), SIZE=16)

@@ -133,8 +133,20 @@ class _Rewriting(ast.NodeTransformer):
         made._deuteron_moved = made.func._deuteron_moved = True
         return made
 
-    def assigned(self, value):
+    def assigned(self, value, kept=False):
+        if isinstance(kept, tuple):
+            flags = ast.copy_location(ast.Constant(kept), value)
+            return self.call("__assigned_in_part__", [value, flags], value)
         return self.call("__assigned__", [value], value)
+
+    def kept(self, target):
+        """Whether a target stands for a constant: its name is annotated so. Of targets in a row, which do, if any."""
+        if isinstance(target, ast.Name):
+            return target.id in self.constexprs
+        if not isinstance(target, (ast.Tuple, ast.List)):
+            return False
+        flags = tuple(map(self.kept, target.elts))
+        return flags if any(flags) else False
 
     def found(self, node):
         """The object that a dotted name of a module or of the closure is; None where that is not known before running."""
@@ -180,12 +192,12 @@ class _Rewriting(ast.NodeTransformer):
             self.generic_visit(node)
             node.targets[0].slice = _as_value(node.targets[0].slice)
             return self.with_part(node.targets[0], node.value, node)
-        kept = len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and node.targets[0].id in self.constexprs
-        computed = not kept and self.is_of_the_language(node.value)
+        kept = self.kept(node.targets[0]) if len(node.targets) == 1 else False
+        computed = kept is not True and self.is_of_the_language(node.value)
         names = all(isinstance(target, (ast.Name, ast.Tuple, ast.List)) for target in node.targets)
         self.generic_visit(node)
         if computed and names:
-            node.value = self.assigned(node.value)
+            node.value = self.assigned(node.value, kept)
         return node
 
     def visit_AugAssign(self, node):
@@ -453,6 +465,20 @@ def _compared(names, left, *rest):
     return result
 
 
+def _assigned_in_part(values, kept):
+    """The values of targets in a row, of which some are constants."""
+    values = tuple(values)
+    if len(values) != len(kept):
+        return values
+    return tuple(_assigned_where(value, constant) for value, constant in zip(values, kept))
+
+
+def _assigned_where(value, constant):
+    if isinstance(constant, tuple):
+        return _assigned_in_part(value, constant)
+    return value if constant else _core.eager_assigned(value)
+
+
 def _chosen(test, one, other):
     value = one() if test else other()
     return _core.eager_assigned(value) if isinstance(test, KernelValue) and type(value) in _NUMBERS else value
@@ -468,6 +494,7 @@ def _holds(value):
 
 _HELPERS = {
     "__assigned__": _core.eager_assigned,
+    "__assigned_in_part__": _assigned_in_part,
     "__range__": counted,
     "__min__": _extremum("min"),
     "__max__": _extremum("max"),
