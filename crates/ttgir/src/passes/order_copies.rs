@@ -72,10 +72,17 @@ impl Walk<'_> {
         } else if module.is(op, &IF) {
             let before = open.clone();
             self.regions(op, &before, open);
+        } else if module.is(op, &FENCE_ASYNC_GLOBAL) && self.waits_behind(op) {
+            *open = Touches::default();
         } else {
             self.fence(op, open);
             open.join(&Touches::ordinary(module, self.roots, op));
         }
+    }
+
+    /// Whether all lanes wait for each other behind an operation.
+    fn waits_behind(&self, op: Op) -> bool {
+        self.module.next(op).is_some_and(|next| self.module.is(next, &BARRIER))
     }
 
     /// A fence in front of an operation, where it, or what is inside of it, must see what was touched.

@@ -194,6 +194,108 @@ fn what_is_stored_twice_in_bulk_is_the_last() {
     check(&body, &[], "stored in bulk in each iteration");
 }
 
+/// Rows of `%x` that are read, and those 16 further on that the double of them is stored to, by descriptors that are
+/// made of `FROM` and `TO`, in two iterations.
+const CHAINED: &str = r"
+    %reads = tt.make_tensor_descriptor FROM, [%rows, %side], [%stride, %unit] : <f16>, <16x64xf16>
+    %writes = tt.make_tensor_descriptor TO, [%rows, %side], [%stride, %unit] : <f16>, <16x64xf16>
+    %part = scf.for %t = %zero to %two step %one iter_args(%old = %sum) -> (tensor<16x64xf32>) : i32 {
+      %at = arith.muli %t, %sixteen : i32
+      %v = tt.descriptor_load %reads[%at, %zero] : !tt.tensordesc<16x64xf16> -> tensor<16x64xf16>
+      %next = tt.dot %v, %b, %old : tensor<16x64xf16> * tensor<64x64xf16> -> tensor<16x64xf32>
+      %double = arith.addf %v, %v : tensor<16x64xf16>
+      tt.descriptor_store %writes[%at, %zero], %double : !tt.tensordesc<16x64xf16>, tensor<16x64xf16>
+      scf.yield %next : tensor<16x64xf32>
+    }
+";
+
+/// A kernel around [`CHAINED`], whose body begins `FROM` and `TO` so many elements from `%x`, in a loop.
+fn chained(body: &str) -> String {
+    let body = body.replace("FROM", "%from").replace("TO", "%to");
+    format!(
+        "  %two = arith.constant 2 : i32
+  %sixteen = arith.constant 16 : i32
+  %rows = arith.constant 32 : i32
+  %block = arith.constant 1024 : i32
+  %first = arith.constant dense<0.000000e+00> : tensor<16x64xf32>
+  %ri = tt.make_range {{end = 16 : i32, start = 0 : i32}} : tensor<16xi32>
+  %rr = tt.expand_dims %ri {{axis = 1 : i32}} : tensor<16xi32> -> tensor<16x1xi32>
+  %rw = arith.constant dense<64> : tensor<16x1xi32>
+  %rs = arith.muli %rr, %rw : tensor<16x1xi32>
+  %rb = tt.broadcast %rs : tensor<16x1xi32> -> tensor<16x64xi32>
+  %rj = tt.broadcast %j : tensor<1x64xi32> -> tensor<16x64xi32>
+  %ro = arith.addi %rb, %rj : tensor<16x64xi32>
+  %rp = tt.splat %out : !tt.ptr<f32> -> tensor<16x64x!tt.ptr<f32>>
+  %ra = tt.addptr %rp, %ro : tensor<16x64x!tt.ptr<f32>>, tensor<16x64xi32>
+  %b = tt.descriptor_load %yd[%zero, %zero] : !tt.tensordesc<64x64xf16> -> tensor<64x64xf16>
+  %all = scf.for %g = %zero to %n step %one iter_args(%sum = %first) -> (tensor<16x64xf32>) : i32 {{
+    %odd = arith.andi %g, %one : i32
+    %by = arith.muli %odd, %block : i32
+    %from = tt.addptr %x, %by : !tt.ptr<f16>, i32
+    %to = tt.addptr %from, %block : !tt.ptr<f16>, i32
+{body}    scf.yield %part : tensor<16x64xf32>
+  }}
+  tt.store %ra, %all : tensor<16x64x!tt.ptr<f32>>
+"
+    )
+}
+
+/// Lines of a chain that wait until everything is written: those that nobody misses, and the others.
+fn waits_of(body: &str) -> (Kernel, [Vec<usize>; 2]) {
+    let kernel = check(&chained(body), &[], "descriptors that a loop makes");
+    let args = args(&mut Random::new(42), 3);
+    let expected = kernel.interpret(([1; 3], &args));
+    let lines: Vec<&str> = kernel.bulk.ptx.lines().collect();
+    let mut found = [Vec::new(), Vec::new()];
+    for (at, _) in lines.iter().enumerate().filter(|(_, line)| line.contains("cp.async.bulk.wait_group 0")) {
+        let mut left = lines.clone();
+        left[at] = "";
+        let is_missed = !kernel.misses_nothing(&kernel.bulk, &left.join("\n"), ([1; 3], &args), &expected);
+        found[usize::from(is_missed)].push(at);
+    }
+    (kernel, found)
+}
+
+#[test]
+fn descriptors_that_are_made_anew_load_what_was_stored_before() {
+    let first_copy = |kernel: &Kernel| {
+        let copy = |line: &str| line.contains("cp.async.bulk.tensor.2d.global");
+        kernel.bulk.ptx.lines().position(copy).expect("it stores in bulk")
+    };
+    // Where the two overlap, each store is waited for behind it, under that condition.
+    let (kernel, [_, missed]) = waits_of(CHAINED);
+    assert!(missed.iter().any(|&at| at > first_copy(&kernel)), "{missed:?}\n{}", kernel.bulk.ptx);
+    // Where one overlaps what the other of the next iteration is, who makes that waits: the block that was stored last
+    // is loaded first.
+    let apart = CHAINED.replace("TO", "%there").replace("%reads[%at,", "%reads[%back,");
+    let apart = apart.replace("%v = ", "%back = arith.subi %sixteen, %at : i32\n      %v = ");
+    let apart = format!(
+        "    %half = arith.constant 2048 : i32
+    %turned = arith.xori %odd, %one : i32
+    %here = arith.muli %odd, %half : i32
+    %behind = arith.muli %turned, %half : i32
+    %read = tt.addptr %x, %here : !tt.ptr<f16>, i32
+    %there = tt.addptr %x, %behind : !tt.ptr<f16>, i32
+{}",
+        apart.replace("FROM", "%read")
+    );
+    let (kernel, [_, missed]) = waits_of(&apart);
+    assert!(missed.iter().any(|&at| at < first_copy(&kernel)), "{missed:?}\n{}", kernel.bulk.ptx);
+    // What lanes read outside of the inner loop is waited for behind that, not behind each store.
+    let seen = apart.replace("iter_args(%old = %sum)", "iter_args(%old = %more)");
+    let seen = format!(
+        "    %element = arith.constant 4000 : i32
+    %place = tt.addptr %x, %element : !tt.ptr<f16>, i32
+    %seen = tt.load %place : !tt.ptr<f16>
+    %wide = arith.extf %seen : f16 to f32
+    %seens = tt.splat %wide : f32 -> tensor<16x64xf32>
+    %more = arith.addf %sum, %seens : tensor<16x64xf32>
+{seen}"
+    );
+    let (kernel, [_, missed]) = waits_of(&seen);
+    assert!(missed.iter().any(|&at| at > first_copy(&kernel)), "{missed:?}\n{}", kernel.bulk.ptx);
+}
+
 #[test]
 fn what_another_program_stored_is_loaded_in_bulk_behind_its_flag() {
     let body = format!(

@@ -17,9 +17,10 @@
 //! begins.
 //!
 //! What a copy writes is there for others once it has been waited for without `read_only`. That is done behind the copy
-//! where the program may read it by the same descriptor, or read or write it by addresses of the same tensor; where it
-//! reads by a descriptor of another one, if the two overlap; in front of the next copy to the same tensor, unless the
-//! two are of boxes that lie apart; and in front of every barrier of the program and of atomics that order accesses.
+//! where the program may read it by the same descriptor, or read or write it by addresses of the same tensor, or behind
+//! a loop if that is done outside of it; where it reads by a descriptor of another one, if the two overlap; in front of
+//! the next copy to the same tensor, unless the two are of boxes that lie apart; and in front of every barrier of the
+//! program and of atomics that order accesses.
 //! Loads by descriptors in a loop that says `tt.flatten` do not read what earlier iterations wrote: that is what the
 //! word promises.
 
@@ -69,6 +70,13 @@ pub(super) fn copy_all(module: &mut Module, function: Op) {
     for plan in &plans {
         carry_out(module, entry, plan, &axis);
     }
+    let mut left: Vec<Op> = plans.iter().filter_map(|plan| plan.behind).collect();
+    left.dedup();
+    for around in left {
+        let mut builder = behind(module, around);
+        store_wait(&mut builder, 0, false);
+        barrier(&mut builder);
+    }
     let mut loops: Vec<Op> = plans.iter().filter_map(|plan| plan.around).collect();
     loops.dedup();
     for around in loops {
@@ -87,6 +95,8 @@ struct StorePlan {
     pendings: u32,
     waits: bool,
     written: Written,
+    /// The innermost loop behind which all that was copied must be in the device's memory.
+    behind: Option<Op>,
 }
 
 /// When what was copied must be in the device's memory before the program goes on.
@@ -126,13 +136,8 @@ impl StorePlan {
                 }
             }
         };
-        StorePlan {
-            store,
-            around,
-            pendings: pendings as u32,
-            waits,
-            written: Written::of(module, roots, order, store),
-        }
+        let (written, behind) = Written::of(module, roots, order, store);
+        StorePlan { store, around, pendings: pendings as u32, waits, written, behind }
     }
 }
 
@@ -197,10 +202,11 @@ fn moved(module: &Module, value: Value) -> (Option<Value>, i64) {
 }
 
 impl Written {
-    fn of(module: &Module, roots: &Roots, order: &[Op], store: Op) -> Written {
+    /// And the loop behind which others read it.
+    fn of(module: &Module, roots: &Roots, order: &[Op], store: Op) -> (Written, Option<Op>) {
         let own = DescriptorStoreOp::new(module, store).desc();
         let at = |op: Op| order.iter().position(|&other| other == op);
-        let mut others = Vec::new();
+        let (mut others, mut behind) = (Vec::new(), None::<Op>);
         for &op in order {
             let is_behind = at(op) > at(store);
             let both: Vec<Op> =
@@ -209,20 +215,70 @@ impl Written {
                 continue;
             }
             let written = Touches { writes: roots.get(own).to_vec(), ..Touches::default() };
-            if written.must_precede(&Touches::own(module, roots, op)) {
-                return Written::AtOnce;
+            let desc = read_of(module, op);
+            let reads = |desc| (op, desc);
+            let meets = written.must_precede(&Touches::own(module, roots, op))
+                || desc.is_some_and(|desc| !is_comparable(module, reads(desc), (store, own), &both, &at));
+            if meets {
+                // The outermost loop that the reader is outside of.
+                let Some(left) = loops_around(module, store).take_while(|each| !both.contains(each)).last()
+                else {
+                    return (Written::AtOnce, None);
+                };
+                behind = behind.filter(|&known| module.is_inside(known, left)).or(Some(left));
+                continue;
             }
-            let Some(desc) = read_of(module, op) else { continue };
+            let Some(desc) = desc else { continue };
             let promised = both.iter().all(|&each| is_flat(module, each));
-            if may_be_one(module, desc, own) {
-                return Written::AtOnce;
-            }
             if (is_behind || !promised) && !others.contains(&desc) {
                 others.push(desc);
             }
         }
-        if others.is_empty() { Written::Later } else { Written::IfMeets(others) }
+        (if others.is_empty() { Written::Later } else { Written::IfMeets(others) }, behind)
     }
+}
+
+/// Whether a number where a store stands says if a tensor that is read overlaps the one that is stored to, in all
+/// iterations of the loops around both. Who makes a descriptor that is stored by waits for all that the one before
+/// stored ([`super::kernel_maps`]).
+fn is_comparable(
+    module: &Module,
+    (read, desc): (Op, Value),
+    (store, own): (Op, Value),
+    both: &[Op],
+    at: &dyn Fn(Op) -> Option<usize>,
+) -> bool {
+    if desc == own {
+        return false;
+    }
+    if map_slot(module, desc).is_some() && map_slot(module, own).is_some() {
+        return !may_be_one(module, desc, own);
+    }
+    let is_known =
+        |desc: Value| map_slot(module, desc).is_some() || MakeDescriptorOp::def(module, desc).is_some();
+    let made = MakeDescriptorOp::def(module, desc).map(|made| made.op);
+    let own_made = MakeDescriptorOp::def(module, own).map(|made| made.op);
+    // A loop may make another descriptor each time.
+    let renews = |each: &&Op| made.is_some_and(|made| module.is_inside(made, **each));
+    let waits = |each: &Op| {
+        own_made.is_some_and(|own| {
+            module.is_inside(own, *each) && at(own) < at(read) && stands_before(module, own, read)
+        })
+    };
+    is_known(desc)
+        && is_known(own)
+        && made.is_none_or(|made| at(made) < at(store) && stands_before(module, made, store))
+        && both.iter().filter(renews).all(waits)
+}
+
+/// Whether an operation stands in a block around another one.
+fn stands_before(module: &Module, op: Op, other: Op) -> bool {
+    module.block_of(op).is_some_and(|block| blocks_around(module, other).any(|each| each == block))
+}
+
+/// The blocks that an operation stands in.
+fn blocks_around(module: &Module, op: Op) -> impl Iterator<Item = Block> {
+    std::iter::successors(Some(op), |&op| module.parent_op(op)).filter_map(|op| module.block_of(op))
 }
 
 /// Whether two descriptors may be of the same tensor, as far as the parameters say that they are made of.
@@ -267,7 +323,7 @@ fn carry_out(module: &mut Module, entry: Block, plan: &StorePlan, axis: &AxisTab
     let ty = module.ty(value);
     let memory = memdesc_type(shape(ty), elem(ty), &encoding, true);
     let meets = match &plan.written {
-        Written::IfMeets(others) => Some(meet(module, entry, desc, others)),
+        Written::IfMeets(others) => Some(meet(module, entry, plan.store, others)),
         _ => None,
     };
     let target = plan.around.map(|around| {
@@ -325,24 +381,7 @@ fn begin_copy(builder: &mut Builder<'_>, tile: &BulkTile<'_>) {
 
 /// Lets lanes copy a tile. What bulk copies read later comes behind that.
 fn copy_by_lanes(builder: &mut Builder<'_>, entry: Block, tile: &BulkTile<'_>) {
-    let long = Type::int(64);
-    let made = builder.module.def_op(tile.desc).map(|made| MakeDescriptorOp::new(builder.module, made));
-    let (base, sizes, strides) = if let Some(made) = made {
-        let (base, sizes, strides) = (made.base(), made.shape().to_vec(), made.strides().to_vec());
-        let mut widen = |&value: &Value| {
-            let is_long = builder.module.ty(value) == long;
-            if is_long { value } else { builder.build_as(&EXTSI, &[value], &[], long) }
-        };
-        let [sizes, strides] = [sizes, strides].map(|list| list.iter().map(&mut widen).collect::<Vec<_>>());
-        (base, sizes, strides)
-    } else {
-        let parts = map_parts(builder.module, tile.desc).expect("a descriptor that launches make");
-        let last = [MapPart::Constant(1)];
-        let mut of = |part: &MapPart| value_of(builder, entry, part, 64);
-        let sizes = parts.sizes.iter().map(&mut of).collect();
-        let strides = parts.strides.iter().chain(&last).map(&mut of).collect();
-        (builder.module.args(entry)[parts.base], sizes, strides)
-    };
+    let (base, sizes, strides) = extent(builder, entry, tile.desc);
     let operands = [base].into_iter().chain(tile.corner.iter().copied()).chain(sizes).chain(strides);
     let operands: Vec<Value> = operands.chain([tile.target]).collect();
     builder.build_effect(&LANES_STORE, &operands, &[]);
@@ -371,10 +410,13 @@ fn branches(builder: &mut Builder<'_>, condition: Value, fills: &[Fill<'_>]) {
     builder.place = place;
 }
 
-/// Whether the tensor of a descriptor overlaps that of one of others, computed where the kernel begins.
-fn meet(module: &mut Module, entry: Block, desc: Value, others: &[Value]) -> Value {
+/// Whether the tensor of a store overlaps that of one of the descriptors, computed where the kernel begins, or in front
+/// of the store if it makes one of them.
+fn meet(module: &mut Module, entry: Block, store: Op, others: &[Value]) -> Value {
+    let desc = DescriptorStoreOp::new(module, store).desc();
     let first = module.first_op(entry).expect("a kernel has a terminator");
-    let mut builder = Builder::before(module, first);
+    let by_launch = others.iter().chain([&desc]).all(|&each| map_slot(module, each).is_some());
+    let mut builder = Builder::before(module, if by_launch { first } else { store });
     let own = bounds(&mut builder, entry, desc);
     let mut meets: Option<Value> = None;
     for &other in others {
@@ -394,16 +436,12 @@ fn meet(module: &mut Module, entry: Block, desc: Value, others: &[Value]) -> Val
 
 /// Where the tensor of a descriptor begins and ends in memory, if it has elements at all.
 fn bounds(builder: &mut Builder<'_>, entry: Block, desc: Value) -> [Value; 2] {
-    let long = Type::int(64);
-    let parts = map_parts(builder.module, desc).expect("a descriptor that launches make");
     let bytes = elem_bytes(elem(builder.module.ty(desc))) as i64;
-    let base = builder.module.args(entry)[parts.base];
-    let base = builder.build_as(&PTR_TO_INT, &[base], &[], long);
+    let (base, sizes, strides) = extent(builder, entry, desc);
+    let base = builder.build_as(&PTR_TO_INT, &[base], &[], Type::int(64));
     let one = integer(builder, 1);
     let mut elements = one;
-    let strides = parts.strides.iter().cloned().chain([MapPart::Constant(1)]);
-    for (size, stride) in parts.sizes.iter().zip(strides) {
-        let [size, stride] = [size, &stride].map(|part| value_of(builder, entry, part, 64));
+    for (size, stride) in sizes.into_iter().zip(strides) {
         let steps = builder.build(&SUBI, &[size, one], &[]);
         let reach = builder.build(&MULI, &[steps, stride], &[]);
         elements = builder.build(&ADDI, &[elements, reach], &[]);
@@ -412,6 +450,26 @@ fn bounds(builder: &mut Builder<'_>, entry: Block, desc: Value) -> [Value; 2] {
     let length = builder.build(&MULI, &[elements, bytes], &[]);
     let end = builder.build(&ADDI, &[base, length], &[]);
     [base, end]
+}
+
+/// Base, sizes and strides of the tensor of a descriptor, the last two of 64 bits.
+fn extent(builder: &mut Builder<'_>, entry: Block, desc: Value) -> (Value, Vec<Value>, Vec<Value>) {
+    let long = Type::int(64);
+    if let Some(made) = MakeDescriptorOp::def(builder.module, desc) {
+        let (base, sizes, strides) = (made.base(), made.shape().to_vec(), made.strides().to_vec());
+        let mut widen = |&value: &Value| {
+            let is_long = builder.module.ty(value) == long;
+            if is_long { value } else { builder.build_as(&EXTSI, &[value], &[], long) }
+        };
+        let [sizes, strides] = [sizes, strides].map(|list| list.iter().map(&mut widen).collect::<Vec<_>>());
+        return (base, sizes, strides);
+    }
+    let parts = map_parts(builder.module, desc).expect("a descriptor that launches make");
+    let last = [MapPart::Constant(1)];
+    let mut of = |part: &MapPart| value_of(builder, entry, part, 64);
+    let sizes = parts.sizes.iter().map(&mut of).collect();
+    let strides = parts.strides.iter().chain(&last).map(&mut of).collect();
+    (builder.module.args(entry)[parts.base], sizes, strides)
 }
 
 fn integer(builder: &mut Builder<'_>, value: i64) -> Value {
