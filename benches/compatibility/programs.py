@@ -5,8 +5,9 @@ what differs in the folder, made smaller by leaving out statements. ``--seed 17`
 engines are compared with the interpreter.
 
 Programs mix dtypes, scalars and blocks of one and two dimensions in loops, conditions and functions of their own. Nothing in them is
-undefined: divisors are positive, shifts are below eight, floats are clamped before they become integers. Sums of floats and functions that
-are not rounded exactly are left out.
+undefined: divisors are positive, shifts are below eight, floats are clamped before they become integers. Left out are sums of floats, dots
+that something is added to (they start from it, and round in an order of their own), functions that are not rounded exactly, and the sign of
+a zero that is the maximum of a block.
 """
 
 import argparse
@@ -183,8 +184,8 @@ class Writer:
         if shape == "m":
             ways += [
                 f"tl.trans({first})",
-                f"({self.tensor('f', 'v')}.reshape(SIDE, 2).max(1)[None, :] * {first})",
-                f"tl.dot(({self.tensor('i', 'm')} & 3).to(tl.float16), ({self.tensor('i', 'm')} & 3).to(tl.float16).T)",
+                f"(({self.tensor('f', 'v')}.reshape(SIDE, 2).max(1) + 0.0)[None, :] * {first})",
+                f"tl.maximum(tl.dot(({self.tensor('i', 'm')} & 3).to(tl.float16), ({self.tensor('i', 'm')} & 3).to(tl.float16).T), 0.0)",
                 f"tl.dot(({self.tensor('i', 'm')} & 7).to(tl.int8), ({self.tensor('i', 'm')} & 7).to(tl.int8)).to(tl.float32)",
             ]
         return self.random.choice(ways)
