@@ -345,7 +345,7 @@ impl<'a> Cx<'a> {
             self.set(*param, arg.clone());
         }
         self.lower_block(block)?;
-        let last = self.module.last_op(block).expect("verified: a block ends with its terminator");
+        let last = self.module.terminator(block);
         self.module.operands(last).iter().map(|value| self.get(*value)).collect()
     }
 

@@ -102,14 +102,14 @@ fn drop_params(function: &mut Function, used: &SecondaryMap<Value, bool>) {
     });
     for block in layout.iter() {
         let mut flags = keep[*block].iter();
-        blocks[*block].params.retain(|_| flags.next().copied().unwrap_or(true));
+        blocks[*block].params.retain(|_| *flags.next().expect("verified: as many arguments as parameters"));
         for (index, param) in blocks[*block].params.iter().enumerate() {
             values[*param].def = ValueDef::BlockParam(*block, index as u32);
         }
         let Some(last) = blocks[*block].insts.last() else { continue };
         for call in &mut insts[*last].targets {
             let mut flags = keep[call.block].iter();
-            call.args.retain(|_| flags.next().copied().unwrap_or(true));
+            call.args.retain(|_| *flags.next().expect("verified: as many arguments as parameters"));
         }
     }
 }

@@ -270,6 +270,15 @@ pub fn is_scalar(ty: Type) -> bool {
     ty.as_int().is_some() || ty.as_float().is_some() || ty.params_of(&PTR).is_some()
 }
 
+/// Bits of an integer or an index.
+///
+/// # Panics
+///
+/// Where it is something else, which the verifier lets no operation on integers have.
+pub(crate) fn int_bits(ty: Type) -> u32 {
+    ty.scalar_bits().unwrap_or_else(|| panic!("verified: {ty} is an integer"))
+}
+
 /// Bits of an element: a pointer has 64.
 ///
 /// # Panics

@@ -361,6 +361,15 @@ impl Module {
         self.blocks[block].last
     }
 
+    /// The terminator of a block.
+    ///
+    /// # Panics
+    ///
+    /// Where a block has none, which the verifier refuses.
+    pub fn terminator(&self, block: Block) -> Op {
+        self.last_op(block).expect("verified: a block has a terminator")
+    }
+
     /// Every operation below `op`, itself included: an operation before those in its regions.
     pub fn walk(&self, op: Op) -> Vec<Op> {
         let mut found = Vec::with_capacity(if self.regions(op).is_empty() { 1 } else { 64 });

@@ -154,7 +154,7 @@ fn hand_on(
 }
 
 fn yielded(cx: &Cx<'_>, block: Block) -> Vec<IrValue> {
-    let last = cx.module.last_op(block).expect("verified: a block ends with its terminator");
+    let last = cx.module.terminator(block);
     cx.module.operands(last).to_vec()
 }
 

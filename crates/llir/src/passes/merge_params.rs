@@ -80,14 +80,16 @@ fn merge_in(function: &mut Function, block: Block, comers: &Comers, replacements
 pub(super) fn retain(function: &mut Function, block: Block, keep: &[bool], comers: &Comers) {
     let Function { blocks, insts, values, .. } = function;
     let mut flags = keep.iter();
-    blocks[block].params.retain(|_| flags.next().copied().unwrap_or(true));
+    blocks[block].params.retain(|_| *flags.next().expect("verified: as many arguments as parameters"));
     for (place, param) in blocks[block].params.iter().enumerate() {
         values[*param].def = ValueDef::BlockParam(block, place as u32);
     }
     for (from, target) in comers {
         if let Some(last) = blocks[*from].insts.last() {
             let mut flags = keep.iter();
-            insts[*last].targets[*target].args.retain(|_| flags.next().copied().unwrap_or(true));
+            insts[*last].targets[*target]
+                .args
+                .retain(|_| *flags.next().expect("verified: as many arguments as parameters"));
         }
     }
 }

@@ -133,7 +133,8 @@ pub fn emulated(recipe: &MapRecipe, args: &[u64]) -> Result<TensorMap, String> {
         32 => Swizzle::Bytes32,
         64 => Swizzle::Bytes64,
         128 => Swizzle::Bytes128,
-        _ => Swizzle::None,
+        0 => Swizzle::None,
+        bytes => unreachable!("checked: no swizzle over {bytes} bytes"),
     };
     Ok(TensorMap {
         address: layout.base,

@@ -97,6 +97,9 @@ impl TensorLayout {
         if let Some(block) = self.block.iter().find(|block| !(1..=256).contains(*block)) {
             return Err(format!("a block has 1 to 256 elements along an axis, not {block}"));
         }
+        if ![0, 32, 64, 128].contains(&self.swizzle) {
+            return Err(format!("blocks are swizzled over 0, 32, 64 or 128 bytes, not {}", self.swizzle));
+        }
         let row = u64::from(self.block[rank - 1]) * bytes;
         if self.swizzle != 0 && row > u64::from(self.swizzle) {
             return Err(format!(

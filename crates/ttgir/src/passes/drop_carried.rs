@@ -34,7 +34,7 @@ fn drop_from(module: &mut Module, op: Op) {
     if live.len() == count {
         return;
     }
-    let last = module.last_op(body).expect("a verified body ends in a terminator");
+    let last = module.terminator(body);
     for number in (0..count).filter(|number| !live.contains(number)) {
         // The cycle is cut; what led to the next value is then unused.
         let arg = module.args(body)[number + 1];
@@ -50,7 +50,7 @@ fn drop_from(module: &mut Module, op: Op) {
 
 /// The numbers of the carried values that an effect, or the code behind the loop, depends on.
 fn live_numbers(module: &Module, op: Op, body: Block) -> FxHashSet<usize> {
-    let last = module.last_op(body).expect("a verified body ends in a terminator");
+    let last = module.terminator(body);
     let mut live: FxHashSet<usize> =
         (0..module.results(op).len()).filter(|&at| !module.is_unused(module.result(op, at))).collect();
     let mut stack: Vec<Value> = live.iter().map(|&at| module.operand(last, at)).collect();

@@ -5,7 +5,7 @@ use crate::ops::compare::{CmpIOp, CmpIPredicate, SelectOp};
 use crate::ops::forms::{BinaryOp, UnaryOp};
 use crate::ops::memory::AddPtrOp;
 use crate::ops::{arith_cast, arith_int, compare, memory};
-use crate::types::{elem, elem_bytes, pointee, shape};
+use crate::types::{elem, elem_bits, elem_bytes, pointee, shape};
 use ir::{Module, Op};
 
 /// The rules of this file.
@@ -85,7 +85,7 @@ impl Pair {
 }
 
 fn bits(module: &Module, op: Op) -> u32 {
-    elem(module.ty(module.result(op, 0))).as_int().unwrap_or(64)
+    elem_bits(module.ty(module.result(op, 0)))
 }
 
 /// A constant result if there is one (wrapped to the width), else the facts given.

@@ -1,7 +1,7 @@
 //! Conversions between number types, on scalars and blocks.
 
 use crate::ops::forms::UnaryOp;
-use crate::types::{FLOAT_LIKE, INT_LIKE, PTR_LIKE, VALUE_LIKE};
+use crate::types::{FLOAT_LIKE, INT_LIKE, PTR_LIKE, VALUE_LIKE, int_bits};
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
 use ir::{EvalArgs, FloatKind, Format, Infer, LayoutRule, OpRow, Traits, TypeConstraint, one};
 
@@ -61,10 +61,6 @@ const INT_TO_INT: (&[ir::ValueSpec], &[ir::ValueSpec]) = (&[input(&INT_LIKE)], &
 const INT_TO_FLOAT: (&[ir::ValueSpec], &[ir::ValueSpec]) = (&[input(&INT_LIKE)], &[output(&FLOAT_LIKE)]);
 const FLOAT_TO_INT: (&[ir::ValueSpec], &[ir::ValueSpec]) = (&[input(&FLOAT_LIKE)], &[output(&INT_LIKE)]);
 const FLOAT_TO_FLOAT: (&[ir::ValueSpec], &[ir::ValueSpec]) = (&[input(&FLOAT_LIKE)], &[output(&FLOAT_LIKE)]);
-
-fn int_bits(ty: ir::Type) -> u32 {
-    ty.as_int().unwrap_or(64)
-}
 
 /// Sign extension.
 pub static EXTSI: OpRow = row("arith.extsi", "Sign extension.", INT_TO_INT.0, INT_TO_INT.1, |a, x| {

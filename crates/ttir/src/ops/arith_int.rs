@@ -1,7 +1,7 @@
 //! Integer arithmetic on scalars and blocks. Integers are signless and wrap; division truncates toward zero, and
 //! dividing by zero has no defined result.
 
-use crate::types::INT_LIKE;
+use crate::types::{INT_LIKE, int_bits};
 use ir::scalar::{sign_extend, truncate};
 use ir::{
     Attr, CostClass, Elements, EvalArgs, Fold, Format, Infer, LayoutRule, Module, Op, OpRow, Traits, Type,
@@ -50,7 +50,7 @@ fn neutral(ty: Type, of_bits: fn(u32) -> u64) -> Option<u64> {
 }
 
 fn bits(args: &EvalArgs<'_>) -> u32 {
-    args.result_type.as_int().unwrap_or(64)
+    int_bits(args.result_type)
 }
 
 fn wrap(args: &EvalArgs<'_>, value: u64) -> Option<u64> {

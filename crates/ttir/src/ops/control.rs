@@ -184,7 +184,7 @@ pub static YIELD: OpRow = OpRow {
 
 /// The values that a block ends with: what its [`YIELD`], or whatever else ends it, takes.
 pub fn yielded(module: &Module, block: Block) -> &[Value] {
-    module.operands(module.last_op(block).expect("verified: a block has a terminator"))
+    module.operands(module.terminator(block))
 }
 
 impl<'m> ForOp<'m> {
@@ -220,7 +220,7 @@ impl<'m> ForOp<'m> {
 
     /// What ends the body.
     pub fn terminator(self) -> Op {
-        self.module.last_op(self.body()).expect("verified: a loop yields")
+        self.module.terminator(self.body())
     }
 
     /// The carried values of the next iteration, in the body.
@@ -259,7 +259,7 @@ impl<'m> WhileOp<'m> {
 
     /// What ends the first block.
     pub fn condition(self) -> ConditionOp<'m> {
-        let last = self.module.last_op(self.before()).expect("verified: a block has a terminator");
+        let last = self.module.terminator(self.before());
         ConditionOp::new(self.module, last)
     }
 

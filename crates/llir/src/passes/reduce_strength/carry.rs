@@ -40,7 +40,7 @@ pub(super) fn carry(function: &mut Function, found: &Loop, moving: &Moving, valu
 
 /// Adds a value to what a block hands to the head.
 fn hand_on(function: &mut Function, found: &Loop, from: Block, value: Value) {
-    let Some(last) = function.blocks[from].insts.last().copied() else { return };
+    let last = *function.blocks[from].insts.last().expect("verified: a block has a terminator");
     for call in function.insts[last].targets.iter_mut().filter(|call| call.block == found.head) {
         call.args.push(value);
     }
@@ -50,8 +50,7 @@ fn hand_on(function: &mut Function, found: &Loop, from: Block, value: Value) {
 fn append(function: &mut Function, block: Block, data: InstData, location: Option<Location>) -> Value {
     let (inst, value) = function.make_value(data, location);
     let insts = &mut function.blocks[block].insts;
-    let end = insts.len().saturating_sub(1);
-    insts.insert(end, inst);
+    insts.insert(insts.len() - 1, inst);
     value
 }
 
@@ -96,7 +95,7 @@ impl Before<'_> {
             ValueDef::BlockParam(_, index) if !self.moving.is_fixed(value) => {
                 let calls = self.function.targets(self.found.before);
                 let entry = calls.iter().find(|call| call.block == self.found.head);
-                let init = entry.and_then(|call| call.args.get(index as usize)).copied().unwrap_or(value);
+                let init = entry.expect("the block before a loop jumps to its head").args[index as usize];
                 if ty.is_ptr() { init } else { self.resize(init, ty) }
             }
             _ if ty.is_ptr() => value,

@@ -37,7 +37,8 @@ impl Cuda {
             32 => 1,
             64 => 2,
             128 => 3,
-            _ => 0,
+            0 => 0,
+            bytes => unreachable!("checked: no swizzle over {bytes} bytes"),
         };
         /// `CU_TENSOR_MAP_L2_PROMOTION_L2_128B`.
         const PROMOTION: i32 = 2;

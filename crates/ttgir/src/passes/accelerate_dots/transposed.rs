@@ -78,7 +78,7 @@ fn transpose(module: &mut Module, op: Op, sum: &Sum) {
     module.set_operand(around, ForOp::NUM_BOUNDS + index, first);
     module.set_ty(arg, ty);
     module.set_ty(result, ty);
-    let last = module.last_op(body).expect("a verified body ends in a terminator");
+    let last = module.terminator(body);
 
     let dot = MatmulOp::new(module, op);
     let (a, b, old) = (dot.a(), dot.b(), dot.d());

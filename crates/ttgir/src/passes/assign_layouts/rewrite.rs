@@ -146,7 +146,7 @@ impl Rewriter<'_> {
     fn carry(&mut self, op: Op, index: usize, want: Layout, result: bool) -> Value {
         let body = self.module.entry(self.module.region(op, 0));
         let (old_arg, old_result) = (self.module.args(body)[index + 1], self.module.result(op, index));
-        let last = self.module.last_op(body).expect("a verified body ends in a terminator");
+        let last = self.module.terminator(body);
         let (init, yielded) = (ForOp::new(self.module, op).inits()[index], self.module.operand(last, index));
         if !self.homes.contains_key(&old_arg) {
             self.homes.insert(old_arg, want);

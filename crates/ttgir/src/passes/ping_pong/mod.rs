@@ -211,8 +211,7 @@ impl<'m> Weaver<'m> {
         module.replace_uses(module.result(of.dot, 0), sums);
         module.erase(of.dot);
         of.reads.iter().for_each(|&read| module.erase(read));
-        let last =
-            module.last_op(ForOp::new(module, op).body()).expect("a verified body ends in a terminator");
+        let last = module.terminator(ForOp::new(module, op).body());
         end_turn(&mut Builder::before(module, last));
     }
 }

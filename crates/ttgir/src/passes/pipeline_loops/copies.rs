@@ -164,7 +164,7 @@ pub(in crate::passes) fn carry(module: &mut Module, op: Op, body: Block, init: V
     module.push_operand(op, init);
     module.push_result(op, ty);
     let arg = module.add_arg(body, ty);
-    let last = module.last_op(body).expect("a verified body ends in a terminator");
+    let last = module.terminator(body);
     module.push_operand(last, arg);
     arg
 }
@@ -172,7 +172,7 @@ pub(in crate::passes) fn carry(module: &mut Module, op: Op, body: Block, init: V
 /// Sets what a carried value becomes.
 pub(in crate::passes) fn yield_as(module: &mut Module, body: Block, arg: Value, next: Value) {
     let number = module.args(body).iter().position(|&own| own == arg).expect("an argument of the body") - 1;
-    let last = module.last_op(body).expect("a verified body ends in a terminator");
+    let last = module.terminator(body);
     module.set_operand(last, number, next);
 }
 

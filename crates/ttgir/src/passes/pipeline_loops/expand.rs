@@ -92,7 +92,7 @@ fn fills(builder: &mut Builder<'_>, state: &PipelineState) -> Value {
 fn prologue(module: &mut Module, op: Op, body: Block, plan: &PipelinePlan, rings: &Rings) -> Vec<Value> {
     let [lower, upper, step] = [0, 1, 2].map(|slot| module.operand(op, slot));
     let args = module.args(body).to_vec();
-    let last = module.last_op(body).expect("a verified body ends in a terminator");
+    let last = module.terminator(body);
     let yielded = module.operands(last).to_vec();
     let mut states: Vec<Value> =
         plan.ahead.carried.iter().map(|&index| ForOp::new(module, op).inits()[index]).collect();
@@ -357,7 +357,7 @@ fn issue(
     let of = ForOp::new(module, op);
     let (upper, step) = (of.upper(), of.step());
     let args = module.args(body).to_vec();
-    let last = module.last_op(body).expect("a verified body ends in a terminator");
+    let last = module.terminator(body);
     let yielded = module.operands(last).to_vec();
     // Buffers that lanes have read into registers are free again in front of the dots; those that groups of warps read,
     // only once the dots are waited for.

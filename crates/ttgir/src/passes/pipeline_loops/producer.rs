@@ -22,7 +22,7 @@ pub(super) fn begin_copies(
     (rings, empty): (&Rings, Value),
     slots: usize,
 ) {
-    let end = module.last_op(block).expect("it was just made");
+    let end = module.terminator(block);
     let mut builder = Builder::before(module, end);
     let number = Type::int(32);
     let before_first = integer(&mut builder, number, -1);

@@ -21,7 +21,7 @@ use ir::{Block, Builder, Def, Diagnostic, Module, Op, Place, Traits, Value};
 use ttir::ops::access::AccessOp;
 use ttir::ops::arith_int::{ADDI, MULI, SUBI};
 use ttir::ops::compare::CmpIPredicate;
-use ttir::ops::control::{FOR, ForOp, UNROLL};
+use ttir::ops::control::{FOR, ForOp, UNROLL, yielded};
 use ttir::types::{elem, elem_bytes, is_tensor, numel};
 
 /// Loads into registers ahead.
@@ -130,7 +130,7 @@ fn prefetch(module: &mut Module, op: Op, plan: &PrefetchPlan) {
     let of = ForOp::new(module, op);
     let (lower, upper, step) = (of.lower(), of.upper(), of.step());
     let args = module.args(body).to_vec();
-    let yielded = terminator_operands(module, body);
+    let yielded = yielded(module, body).to_vec();
     let numbers = &plan.ahead.carried;
     let mut states: Vec<Value> = numbers.iter().map(|&number| of.inits()[number]).collect();
     let next =
@@ -173,8 +173,4 @@ fn prefetch(module: &mut Module, op: Op, plan: &PrefetchPlan) {
         module.replace_uses(value, waiting[0][at]);
         module.erase(load);
     }
-}
-
-fn terminator_operands(module: &Module, body: Block) -> Vec<Value> {
-    module.last_op(body).map(|last| module.operands(last).to_vec()).unwrap_or_default()
 }

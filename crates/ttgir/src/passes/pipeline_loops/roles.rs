@@ -186,7 +186,7 @@ impl Consumer<'_> {
                 Some(Inner::Parts(parts)) => self.parts(module, parts, from),
                 _ => from,
             };
-            let end = module.last_op(block).expect("verified: a block has a terminator");
+            let end = module.terminator(block);
             next.into_iter().for_each(|value| module.push_operand(end, value));
         }
         for _ in from {

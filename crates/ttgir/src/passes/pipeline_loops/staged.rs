@@ -59,7 +59,7 @@ pub(super) fn stage(module: &mut Module, op: Op, plan: &PipelinePlan, machine: &
     read(module, plan, &buffers);
     // The last iteration is numbered like the others.
     let counter = carry(module, op, body, lower);
-    let last = module.last_op(body).expect("a verified body ends in a terminator");
+    let last = module.terminator(body);
     let mut builder = Builder::before(module, last);
     let following = builder.build(&ADDI, &[args[0], step], &[]);
     yield_as(module, body, counter, following);
@@ -77,7 +77,7 @@ pub(super) fn stage(module: &mut Module, op: Op, plan: &PipelinePlan, machine: &
         let next = next(&values, number);
         yield_as(module, body, state, next);
     }
-    let last = module.last_op(body).expect("a verified body ends in a terminator");
+    let last = module.terminator(body);
     let mut builder = Builder::before(module, last);
     store(&mut builder, plan, &loaded, &buffers);
     for copy in &plan.copies {
@@ -199,7 +199,7 @@ fn finish(module: &mut Module, op: Op, body: Block, has_any: Value, counter: usi
         args[1..].iter().copied().zip(results.iter().copied()).collect();
     values.insert(args[0], results[counter]);
     let then = module.add_block(module.region(branch, 0));
-    let last = module.last_op(body).expect("a verified body ends in a terminator");
+    let last = module.terminator(body);
     for inner in module.ops(body).filter(|&inner| inner != last).collect::<Vec<_>>() {
         let copy = module.clone_op(inner, &mut values);
         module.append(then, copy);

@@ -33,7 +33,8 @@ impl Tile {
         let swizzle = match self.span {
             128 => 1u64,
             64 => 2,
-            _ => 3,
+            32 => 3,
+            span => unreachable!("rows of blocks have 32, 64 or 128 bytes, not {span}"),
         };
         // From 8 rows to the next 8, and from one block of columns to the next; an operand that is contiguous along K
         // never crosses blocks within an instruction, and the field is ignored.

@@ -48,7 +48,7 @@ fn trunc(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome 
         (16, 8) => s.copy(to, a),
         (from, 1) => {
             let width = from.max(16);
-            let class = [Class::B16, Class::B32, Class::B64][super::width_index(width)];
+            let class = [Class::B16, Class::B32, Class::B64][super::width_index(width)?];
             let bit = s.temp(format!("and.b{width}"), class, &[a, Operand::Int(1)]);
             s.push(format!("setp.ne.b{width}"), &[to], &[bit, Operand::Int(0)]);
         }
@@ -178,7 +178,7 @@ fn from_int(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outco
         (8, a) => (16, s.widen_byte(8, a, is_signed)),
         (bits, a) => (bits, s.widen_byte(bits, a, is_signed)),
     };
-    let class = [Class::B16, Class::B32, Class::B64][super::width_index(bits)];
+    let class = [Class::B16, Class::B32, Class::B64][super::width_index(bits)?];
     let a = Operand::Reg(s.in_register(class, a));
     match data.ty.kind() {
         Scalar::BFloat => {

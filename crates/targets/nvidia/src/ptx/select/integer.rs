@@ -88,7 +88,7 @@ fn name(data: &InstData) -> Result<&'static str, String> {
     let row = row(data.op)?;
     match data.ty.lane_bits() {
         1 => row.logic.ok_or_else(|| format!("`{}` of truth values has no PTX", data.op.row().name)),
-        bits => Ok(row.names[super::width_index(bits)]),
+        bits => Ok(row.names[super::width_index(bits)?]),
     }
 }
 
@@ -135,7 +135,7 @@ fn add(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome {
             return Ok(());
         }
         if matches!(data.ty.lane_bits(), 32 | 64) {
-            let name = ["", "mad.lo.s32", "mad.lo.s64"][super::width_index(data.ty.lane_bits())];
+            let name = ["", "mad.lo.s32", "mad.lo.s64"][super::width_index(data.ty.lane_bits())?];
             let (a, b, c) = (s.arg(mul, 0, part), s.arg(mul, 1, part), s.part(addend, part));
             s.push(name, &[to], &[a, b, c]);
             return Ok(());
@@ -148,7 +148,7 @@ fn sub(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome {
     let bits = data.ty.lane_bits();
     if bits > 1 && is_zero(s, data.operands[0]) {
         let b = s.arg(data, 1, part);
-        s.push(["neg.s16", "neg.s32", "neg.s64"][super::width_index(bits)], &[to], &[b]);
+        s.push(["neg.s16", "neg.s32", "neg.s64"][super::width_index(bits)?], &[to], &[b]);
         return Ok(());
     }
     plain(s, data, part, to)
@@ -209,14 +209,14 @@ fn logic(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome 
     if data.op == Op::XOR && is_ones {
         let a = s.arg(data, 0, part);
         let name =
-            if bits == 1 { "not.pred" } else { ["not.b16", "not.b32", "not.b64"][super::width_index(bits)] };
+            if bits == 1 { "not.pred" } else { ["not.b16", "not.b32", "not.b64"][super::width_index(bits)?] };
         s.push(name, &[to], &[a]);
         return Ok(());
     }
     let row = row(data.op)?;
     let name = match bits {
         1 => row.logic.ok_or_else(|| format!("`{}` of truth values has no PTX", data.op.row().name))?,
-        _ => row.names[super::width_index(bits)],
+        _ => row.names[super::width_index(bits)?],
     };
     let (a, b) = (s.arg(data, 0, part), s.arg(data, 1, part));
     s.push(name, &[to], &[a, b]);

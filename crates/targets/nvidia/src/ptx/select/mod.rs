@@ -462,10 +462,11 @@ fn is_callish(data: &InstData) -> bool {
 }
 
 /// The number of a width among 16, 32, 64; 8 bits have 16-bit registers.
-fn width_index(bits: u32) -> usize {
-    match bits {
+fn width_index(bits: u32) -> Result<usize, String> {
+    Ok(match bits {
         64 => 2,
         32 => 1,
-        _ => 0,
-    }
+        8 | 16 => 0,
+        _ => return Err(format!("PTX has no integers of {bits} bits")),
+    })
 }

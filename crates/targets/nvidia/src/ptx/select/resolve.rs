@@ -76,7 +76,7 @@ impl Selector<'_> {
             Operand::Int(value) => value as u64,
             Operand::F32(bits) => u64::from(bits),
             Operand::F64(bits) => bits,
-            _ => 0,
+            other => unreachable!("values are registers or numbers, not {other:?}"),
         };
         self.pooled(class, bits)
     }
