@@ -1,6 +1,6 @@
 //! Change of layout.
 
-use ir::{Format, Infer, OpRow, Traits};
+use ir::{Builder, Format, Infer, OpRow, Traits, Type, Value};
 use ttir::types::{TENSOR_ONLY, elem, shape};
 
 ir::op_view! {
@@ -27,3 +27,8 @@ pub static CONVERT_LAYOUT: OpRow = OpRow {
     }),
     ..ConvertLayoutOp::ROW
 };
+
+/// A value as another type, which differs in the encoding at most.
+pub fn convert(builder: &mut Builder<'_>, value: Value, ty: Type) -> Value {
+    if builder.module.ty(value) == ty { value } else { builder.build_as(&CONVERT_LAYOUT, &[value], &[], ty) }
+}

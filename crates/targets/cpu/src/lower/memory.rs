@@ -11,8 +11,9 @@ use super::types;
 use super::value::{At, Index, Val};
 use ir::{Op, Value as IrValue};
 use llir::{Flags, Memory, Type, Value};
+use ttir::ops::access::AccessOp;
 use ttir::ops::forms::UnaryOp;
-use ttir::ops::memory::{AddPtrOp, LoadOp, StoreOp};
+use ttir::ops::memory::{AddPtrOp, LoadOp};
 use ttir::ops::shape::SplatOp;
 
 /// Bytes of a cache line.
@@ -138,7 +139,7 @@ impl Chunks<'_, '_> {
 
     /// Writes down how an access is done.
     pub(crate) fn note(&mut self, op: Op, target: &Target, mask: &Mask) {
-        let is_store = StoreOp::of(self.module, op).is_some();
+        let is_store = AccessOp::store(self.module, op).is_some();
         let is_past_caches = is_store && self.assumed.peel.is_some();
         let (way, lanes) = match (target, mask) {
             (Target::Run(_), Mask::All) if is_past_caches => (PAST_CACHES, self.lanes),

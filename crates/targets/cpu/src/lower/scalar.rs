@@ -7,7 +7,6 @@ use super::types;
 use ir::{Op, Value as IrValue};
 use llir::Value;
 use ttir::ops::access::AccessOp;
-use ttir::ops::memory::StoreOp;
 use ttir::ops::program::ProgramIdOp;
 use ttir::ops::{constant, extern_call, program};
 
@@ -83,23 +82,6 @@ impl Emitter<'_> {
         let loaded = self.in_register(loaded, elem);
         self.b.begin_else(&mut branch, &[loaded]);
         self.b.end_if(branch, &[other])[0]
-    }
-
-    /// `tt.store` of a scalar.
-    pub(crate) fn scalar_store(&mut self, op: Op) -> Result<()> {
-        let module = self.module;
-        let store = StoreOp::new(module, op);
-        let (address, value) = (self.scalar(store.ptr())?, self.scalar(store.value())?);
-        let elem = module.ty(store.value());
-        let condition = match store.mask() {
-            Some(mask) => self.scalar(mask)?,
-            None => self.b.bool(true),
-        };
-        let branch = self.b.begin_if(condition);
-        let value = self.in_memory(value, elem);
-        self.b.store(value, address, types::memory(elem).lane_bytes());
-        self.b.end_if(branch, &[]);
-        Ok(())
     }
 }
 

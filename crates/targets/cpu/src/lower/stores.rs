@@ -1,14 +1,35 @@
-//! What a walk does with the values of its chunks: stores, blocks that are kept.
+//! Stores of scalars, and what a walk does with the values of its chunks: stores, blocks that are kept.
 
 use super::chunk::Chunks;
+use super::emitter::Emitter;
 use super::error::Result;
 use super::scratch::Buffer;
+use super::types;
 use super::value::At;
 use ir::{Op, Value as IrValue};
 use ttir::ops::memory::StoreOp;
 
+impl Emitter<'_> {
+    /// `tt.store` of a scalar.
+    pub(crate) fn scalar_store(&mut self, op: Op) -> Result<()> {
+        let module = self.module;
+        let store = StoreOp::new(module, op);
+        let (address, value) = (self.scalar(store.ptr())?, self.scalar(store.value())?);
+        let elem = module.ty(store.value());
+        let condition = match store.mask() {
+            Some(mask) => self.scalar(mask)?,
+            None => self.b.bool(true),
+        };
+        let branch = self.b.begin_if(condition);
+        let value = self.in_memory(value, elem);
+        self.b.store(value, address, types::memory(elem).lane_bytes());
+        self.b.end_if(branch, &[]);
+        Ok(())
+    }
+}
+
 impl Chunks<'_, '_> {
-    /// `tt.store`.
+    /// `tt.store` of a block.
     pub(crate) fn store(&mut self, op: Op, at: &At) -> Result<()> {
         let module = self.module;
         let store = StoreOp::new(module, op);

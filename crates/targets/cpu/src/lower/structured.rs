@@ -6,6 +6,7 @@ use super::error::Result;
 use super::types;
 use ir::{Block, Op, Value as IrValue};
 use llir::{Type, Value};
+use ttir::ops::access::AccessOp;
 use ttir::ops::control::{self, ForOp, IfOp, WhileOp};
 
 /// What runs in a region.
@@ -64,7 +65,7 @@ impl<'a> Emitter<'a> {
     fn repeats_in(&mut self, op: Op, bounds: &[Value]) -> Option<Value> {
         let module = self.module;
         let repeats = self.here().repeats?;
-        if !module.walk(op).into_iter().any(|inner| module.is(inner, &ttir::ops::memory::STORE)) {
+        if !module.walk(op).into_iter().any(|inner| AccessOp::store(module, inner).is_some()) {
             return None;
         }
         // The step is positive where the body runs.

@@ -3,7 +3,7 @@
 use crate::encoding::SharedEncoding;
 use crate::infer;
 use crate::ops::access::is_block_load;
-use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
+use crate::ops::convert::{self, ConvertLayoutOp};
 use crate::ops::shared::{MEMDESC_TRANS, MemdescTransOp, allocate_with};
 use crate::types::memdesc_type;
 use crate::{BasisList, Encoding, replace_encoding, shape_per_block};
@@ -148,8 +148,5 @@ fn alloc(builder: &mut Builder<'_>, value: Value, bytes: u64, transposed: bool, 
 /// A value in another layout.
 pub(super) fn convert(builder: &mut Builder<'_>, value: Value, encoding: &Encoding) -> Value {
     let ty = replace_encoding(builder.module.ty(value), encoding);
-    if ty == builder.module.ty(value) {
-        return value;
-    }
-    builder.build_as(&CONVERT_LAYOUT, &[value], &[], ty)
+    convert::convert(builder, value, ty)
 }

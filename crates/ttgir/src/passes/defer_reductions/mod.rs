@@ -24,7 +24,7 @@ mod scaled;
 
 use ir::pass::PassRow;
 use ir::{Block, Def, Diagnostic, Module, Op, OpRow, Value};
-use ttir::ops::control::{FOR, ForOp};
+use ttir::ops::control::{FOR, ForOp, yielded};
 
 /// Keeps reductions that a loop carries private to lanes until the loop ends.
 pub static DEFER_REDUCTIONS: PassRow = PassRow {
@@ -85,9 +85,8 @@ impl Carried {
     }
 
     /// What the body hands on.
-    fn next(self, module: &Module) -> Option<Value> {
-        let last = module.last_op(self.body)?;
-        module.operands(last).get(self.index).copied()
+    fn next(self, module: &Module) -> Value {
+        yielded(module, self.body)[self.index]
     }
 
     /// Carries another value: what it is at first, and what the body hands on.
@@ -97,9 +96,7 @@ impl Carried {
         let (arg, result) = (self.arg(module), self.result(module));
         module.set_ty(arg, ty);
         module.set_ty(result, ty);
-        if let Some(last) = module.last_op(self.body) {
-            module.set_operand(last, self.index, next);
-        }
+        module.set_operand(module.terminator(self.body), self.index, next);
     }
 
     /// The operation of a row in the body that makes a value.

@@ -19,13 +19,13 @@
 use super::private::{Reduction, Split};
 use super::running::{behind, combined};
 use super::{Carried, other, used};
-use ir::{Builder, Module, Op, OpRow, Traits, Value};
+use ir::passes::is_removable;
+use ir::{Builder, Module, Op, OpRow, Value};
 use ttir::ops::arith_float::{ADDF, MAXIMUMF, MAXNUMF, MULF, SUBF};
 use ttir::ops::compare::{CMPF, CMPI, CmpFOp, CmpFPredicate, CmpIOp, CmpIPredicate, SELECT};
 use ttir::ops::constant;
 use ttir::ops::control::ForOp;
 use ttir::ops::math::{EXP, EXP2};
-use ttir::ops::reduce::REDUCE;
 use ttir::ops::shape::{BROADCAST, ExpandDimsOp, SPLAT};
 use ttir::types::{elem, is_tensor, with_elem};
 
@@ -107,9 +107,7 @@ pub(super) fn defer(module: &mut Module, carried: Carried) -> bool {
 fn erase_unused(module: &mut Module, carried: Carried) {
     let ops: Vec<Op> = module.ops(carried.body).collect();
     for op in ops.into_iter().rev() {
-        let row = module.row(op);
-        let pure = module.has(op, Traits::PURE) || row.is(&REDUCE);
-        if pure
+        if is_removable(module, op)
             && !module.results(op).is_empty()
             && module.results(op).iter().all(|&result| module.is_unused(result))
         {
@@ -137,7 +135,7 @@ fn exp_row(module: &Module, op: Op) -> Option<&'static OpRow> {
 
 fn find(module: &Module, carried: Carried) -> Option<Online> {
     let arg = carried.arg(module);
-    let next = carried.next(module)?;
+    let next = carried.next(module);
     let max = module.def_op(next)?;
     let row = module.row(max);
     if ![&MAXNUMF, &MAXIMUMF].into_iter().any(|max| max.is(row)) || !used(module, arg, 2) {
@@ -145,8 +143,7 @@ fn find(module: &Module, carried: Carried) -> Option<Online> {
     }
     carried.made_by(module, next, row)?;
     let reduced = other(module, max, arg)?;
-    let op = carried.made_by(module, reduced, &REDUCE).filter(|_| used(module, reduced, 1))?;
-    let largest = Reduction::of(module, op).filter(|reduction| reduction.row.is(row))?;
+    let largest = Reduction::of_value(module, carried, reduced).filter(|largest| largest.row.is(row))?;
     // The new maximum is handed on, and taken from the old one and from the block.
     if !used(module, next, 3) {
         return None;
@@ -158,9 +155,8 @@ fn find(module: &Module, carried: Carried) -> Option<Online> {
     let sum_arg = other(module, scaled, scale)?;
     let add = only_user(module, module.result(scaled, 0)).filter(|&user| module.is(user, &ADDF))?;
     let term = other(module, add, module.result(scaled, 0))?;
-    let op = carried.made_by(module, term, &REDUCE).filter(|_| used(module, term, 1))?;
-    let total =
-        Reduction::of(module, op).filter(|total| total.row.is(&ADDF) && total.axis == largest.axis)?;
+    let total = Reduction::of_value(module, carried, term)
+        .filter(|total| total.row.is(&ADDF) && total.axis == largest.axis)?;
 
     let spread = users().find(|&user| user != difference && Some(user) != module.last_op(carried.body))?;
     let shifts = spread_over(module, spread, largest.axis)?;
@@ -179,7 +175,7 @@ fn find(module: &Module, carried: Carried) -> Option<Online> {
 fn carried_sum(module: &Module, carried: Carried, arg: Value, next: Value) -> Option<Carried> {
     let index = module.args(carried.body).iter().position(|&own| own == arg)?.checked_sub(1)?;
     let sum = Carried { index, ..carried };
-    let fits = sum.next(module) == Some(next) && used(module, arg, 1) && used(module, next, 1);
+    let fits = sum.next(module) == next && used(module, arg, 1) && used(module, next, 1);
     (fits && sum != carried).then_some(sum)
 }
 

@@ -1,7 +1,8 @@
 //! A block seen by lanes: the reduced dimension as what a lane holds further on, the lanes, and neighbours in a lane.
 
+use super::{Carried, used};
 use crate::infer::{Shapes, forward};
-use crate::ops::convert::CONVERT_LAYOUT;
+use crate::ops::convert::convert;
 use crate::{Encoding, replace_encoding};
 use ir::{Attr, Builder, Module, Op, OpRow, Place, Type, Value};
 use layout::{Dim, LinearLayout};
@@ -24,6 +25,12 @@ pub(super) struct Reduction {
 }
 
 impl Reduction {
+    /// The reduction in the body of a loop that makes a value with one user.
+    pub(super) fn of_value(module: &Module, carried: Carried, value: Value) -> Option<Reduction> {
+        let op = carried.made_by(module, value, &REDUCE).filter(|_| used(module, value, 1))?;
+        Reduction::of(module, op)
+    }
+
     /// What an operation reduces, if it combines by a single operation.
     pub(super) fn of(module: &Module, op: Op) -> Option<Reduction> {
         let [source] = module.operands(op) else { return None };
@@ -155,11 +162,6 @@ fn int(value: i64) -> Attr {
     Attr::Int { value, ty: Type::int(32) }
 }
 
-/// A value in the encoding of a type.
-fn convert(builder: &mut Builder<'_>, value: Value, ty: Type) -> Value {
-    if builder.module.ty(value) == ty { value } else { builder.build_as(&CONVERT_LAYOUT, &[value], &[], ty) }
-}
-
 /// A type without a dimension.
 fn without(ty: Type, axis: usize) -> Type {
     let mut dims = shape(ty).to_vec();
@@ -186,7 +188,6 @@ fn reduce(builder: &mut Builder<'_>, like: Op, block: Value, axis: usize) -> Val
         Place::End(block) => module.append(block, op),
         Place::Before(anchor) => module.insert_before(anchor, op),
     }
-    debug_assert!(module.is(op, &REDUCE));
     result
 }
 

@@ -5,7 +5,6 @@ use super::{Carried, other, used};
 use ir::{Builder, Module, Op, Value};
 use rustc_hash::FxHashMap;
 use ttir::ops::constant;
-use ttir::ops::reduce::REDUCE;
 use ttir::types::elem;
 
 /// A carried value that a reduction is combined into.
@@ -47,7 +46,7 @@ pub(super) fn defer(module: &mut Module, carried: Carried) -> bool {
 
 fn find(module: &Module, carried: Carried) -> Option<Running> {
     let arg = carried.arg(module);
-    let next = carried.next(module)?;
+    let next = carried.next(module);
     if !used(module, arg, 1) || !used(module, next, 1) {
         return None;
     }
@@ -56,8 +55,8 @@ fn find(module: &Module, carried: Carried) -> Option<Running> {
     let neutral = row.neutral?;
     carried.made_by(module, next, row)?;
     let reduced = other(module, combine, arg)?;
-    let op = carried.made_by(module, reduced, &REDUCE).filter(|_| used(module, reduced, 1))?;
-    let reduction = Reduction::of(module, op).filter(|reduction| reduction.row.is(row))?;
+    let reduction =
+        Reduction::of_value(module, carried, reduced).filter(|reduction| reduction.row.is(row))?;
     let split = Split::of(module.ty(reduction.source), reduction.axis)?;
     let neutral = neutral(elem(module.ty(arg)))?;
     Some(Running { reduction, combine, split, neutral })

@@ -16,7 +16,6 @@ use ir::{Builder, Module, Op, OpRow, Value};
 use ttir::ops::arith_float::{ADDF, MAXIMUMF, MAXNUMF, MULF, SUBF};
 use ttir::ops::constant;
 use ttir::ops::math::{EXP, EXP2};
-use ttir::ops::reduce::REDUCE;
 use ttir::types::elem;
 
 /// A carried sum.
@@ -60,17 +59,17 @@ pub(super) fn defer(module: &mut Module, carried: Carried) {
 
 fn find(module: &Module, carried: Carried) -> Option<Scaled> {
     let arg = carried.arg(module);
-    let next = carried.next(module)?;
+    let next = carried.next(module);
     if !used(module, arg, 1) || !used(module, next, 1) {
         return None;
     }
     let add = carried.made_by(module, next, &ADDF)?;
-    let is_sum = |&value: &Value| carried.made_by(module, value, &REDUCE).is_some();
-    let total = module.operands(add).iter().copied().find(is_sum).filter(|&total| used(module, total, 1))?;
+    let reduction = |&value: &Value| Reduction::of_value(module, carried, value);
+    let reduction = module.operands(add).iter().find_map(reduction).filter(|sum| sum.row.is(&ADDF))?;
+    let total = module.result(reduction.op, 0);
     let product = other(module, add, total).filter(|&product| used(module, product, 1))?;
     let scaled = carried.made_by(module, product, &MULF)?;
     let scale = other(module, scaled, arg)?;
-    let reduction = Reduction::of(module, module.def_op(total)?).filter(|sum| sum.row.is(&ADDF))?;
     let split = Split::of(module.ty(reduction.source), reduction.axis)?;
     is_at_most_one(module, scale).then_some(Scaled { add, scaled, scale, reduction, split })
 }
