@@ -18,6 +18,7 @@ mod ping_pong;
 mod pipeline_loops;
 mod reading;
 mod rebase_pointers;
+mod residency;
 mod split_precision;
 mod stream_last_reads;
 mod touches;

@@ -18,16 +18,15 @@ mod early;
 mod late;
 
 use super::pipeline_loops::{feeds_dot, is_dot, load_from_memory, memory_between};
-use crate::Encoding;
 use crate::Machine;
 use crate::module::operands_stay;
 use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
 use crate::ops::shared::allocate_with;
 use crate::passes::context::Context;
+use crate::passes::residency::{RESERVE, words};
 use crate::types::memdesc_type;
 use ir::pass::PassRow;
 use ir::{Attr, Builder, Def, Diagnostic, Module, Op, OpRow, Traits, Type, Value};
-use layout::Dim;
 use rustc_hash::FxHashMap;
 use ttir::ops::access::AccessOp;
 use ttir::ops::arith_cast::{EXTF, FP_TO_FP, TRUNCF};
@@ -35,7 +34,7 @@ use ttir::ops::control::{FOR, ForOp, NUM_STAGES};
 use ttir::ops::dot::MatmulOp;
 use ttir::ops::forms::UnaryOp;
 use ttir::ops::shape::{RESHAPE, TRANS};
-use ttir::types::{elem, elem_bytes, is_tensor, numel, shape};
+use ttir::types::{elem, elem_bytes, numel, shape};
 
 /// Loops with dots that need more registers than a lane has keep less in them.
 pub static FIT_REGISTERS: PassRow = PassRow {
@@ -46,9 +45,6 @@ pub static FIT_REGISTERS: PassRow = PassRow {
 
 /// Operations that leave a block as it is, laid out otherwise or of another precision.
 static MOVES: &[&OpRow] = &[&CONVERT_LAYOUT, &TRANS, &RESHAPE, &FP_TO_FP, &EXTF, &TRUNCF];
-
-/// Registers for addresses, fragments of operands and numbers of rows.
-pub(super) const RESERVE: u64 = 16;
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let context = Context::of(module)?;
@@ -190,22 +186,6 @@ fn is_loaded(module: &Module, value: Value) -> bool {
 
 fn bytes(ty: Type) -> u64 {
     numel(ty) as u64 * elem_bytes(elem(ty))
-}
-
-/// Words of a lane for a block of floats; operands of dots are packed.
-pub(super) fn words(module: &Module, value: Value) -> u64 {
-    let ty = module.ty(value);
-    let (Some(encoding), Some(float)) =
-        (is_tensor(ty).then(|| Encoding::of(ty)).flatten(), elem(ty).as_float())
-    else {
-        return 0;
-    };
-    let registers = 1u64 << encoding.to_linear(shape(ty)).ins().bits(Dim::REGISTER);
-    let bits = match encoding {
-        Encoding::DotOp { .. } => u64::from(float.bits()),
-        _ => u64::from(float.bits()).max(32),
-    };
-    (registers * bits).div_ceil(32)
 }
 
 /// Whether an operation reads memory and does nothing else.

@@ -3,7 +3,7 @@
 //! A dot that only adds up from iteration to iteration is waited for one iteration later, or, if its left operand comes
 //! from registers, before these get the next iteration's. One whose sum is changed in between is waited for together
 //! with the first other dot of the next iteration. All others are waited for in front of their first user; dots that
-//! begin meanwhile go on.
+//! begin meanwhile go on. Where that leaves registers for fewer programs on an SM, they are waited for at once.
 //!
 //! A dot whose operands are there when an earlier one begins, begins right behind that one (`begin_early`):
 //!
@@ -18,21 +18,29 @@
 
 use super::plan::outlives_iteration;
 use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT, WarpGroupDotOp, WarpGroupDotWaitOp};
-use crate::passes::fit_registers::words;
+use crate::passes::residency::{Residency, dots_of, loop_words};
 use crate::types::memdesc;
 use ir::{Block, Module, Op, OpInit, Traits, Value};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use ttir::types::is_tensor;
 
-/// Words of a lane for what a loop carries and its dots make, beyond which dots begin where they stand.
-const MOST_WORDS: u64 = 200;
+/// Registers of the loop ([`loop_words`]) beyond which dots begin where they stand.
+const MOST_WORDS: u64 = 232;
+/// Registers that it takes to wait for a dot later than at once (gradients of keys, 64×64 blocks of 4 warps: 176 in
+/// place of 160).
+const LATER: u64 = 16;
 
 /// Makes the dots of a loop asynchronous. `ring` are the views of buffers that copies fill ahead.
-pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>) {
+pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>, residency: &Residency) {
     let body = module.entry(module.region(op, 0));
-    begin_early(module, body);
-    let dots: Vec<Op> = dots_of(module, body);
+    let words = loop_words(module, op);
+    // Another program on the SM is worth more.
+    let is_free = residency.stays(words + LATER);
+    if is_free && words <= MOST_WORDS {
+        begin_early(module, op);
+    }
+    let dots = dots_of(module, op);
     let mut late = Vec::new();
     for dot in dots {
         WarpGroupDotOp::set_is_async(module, dot, true);
@@ -45,7 +53,8 @@ pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>) {
                 wait_after_loop(module, op, number);
             }
             Some(number) => late.push((dot, number)),
-            None => wait_when_needed(module, dot),
+            None if is_free => wait_when_needed(module, dot),
+            None => _ = wait_behind(module, dot, 0),
         }
     }
     for (dot, number) in late {
@@ -57,21 +66,9 @@ pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>) {
     }
 }
 
-fn dots_of(module: &Module, body: Block) -> Vec<Op> {
-    module.ops(body).filter(|&op| module.is(op, &WARP_GROUP_DOT)).collect()
-}
-
-/// Lets dots begin right behind the first one of the body that has all their operands in front of it, as far as
-/// registers last.
-fn begin_early(module: &mut Module, body: Block) {
-    let dots = dots_of(module, body);
-    let made = dots.iter().filter(|&&dot| carried_number(module, body, dot).is_none());
-    let made = made.map(|&dot| module.result(dot, 0));
-    let held: u64 = made.chain(module.args(body).iter().copied()).map(|value| words(module, value)).sum();
-    if held > MOST_WORDS {
-        return;
-    }
-    for &dot in dots.iter().skip(1) {
+/// Lets dots begin right behind the first one of the body that has all their operands in front of it.
+fn begin_early(module: &mut Module, op: Op) {
+    for dot in dots_of(module, op).into_iter().skip(1) {
         let Some(Early { behind, with }) = Early::of(module, dot) else { continue };
         let mut last = behind;
         for op in with.into_iter().chain([dot]) {

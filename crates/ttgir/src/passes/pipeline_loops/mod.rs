@@ -43,6 +43,7 @@ pub(super) use staged::{load_from_memory, memory_between};
 pub use unroll::UNROLL_LOADS;
 
 use super::context::Context;
+use super::residency::Residency;
 use crate::machine::Roles;
 use crate::module::NO_ROLES;
 use ir::pass::PassRow;
@@ -60,6 +61,7 @@ pub static PIPELINE_LOOPS: PassRow = PassRow {
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let context = Context::of(module)?;
+    let residency = Residency::of(module, &context);
     for function in module.ops(module.body()).filter(|&op| module.is(op, &FUNC)).collect::<Vec<_>>() {
         let loops: Vec<Op> = module.walk(function).into_iter().filter(|&op| module.is(op, &FOR)).collect();
         if loops.is_empty() {
@@ -69,7 +71,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
         let mut done = FxHashSet::default();
         for op in loops {
             if !done.contains(&op) {
-                done.extend(pipeline(module, op, &context, &axis));
+                done.extend(pipeline(module, op, (&context, &residency), &axis));
             }
         }
     }
@@ -77,7 +79,12 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 }
 
 /// Pipelines a loop; gives those that were pipelined with it.
-fn pipeline(module: &mut Module, op: Op, context: &Context, axis: &ttir::axis::AxisTable) -> Vec<Op> {
+fn pipeline(
+    module: &mut Module,
+    op: Op,
+    (context, residency): (&Context, &Residency),
+    axis: &ttir::axis::AxisTable,
+) -> Vec<Op> {
     let stages = ForOp::new(module, op).stages();
     module.set_extra(op, NUM_STAGES.key(), None);
     if context.machine.staged_loads {
@@ -95,18 +102,18 @@ fn pipeline(module: &mut Module, op: Op, context: &Context, axis: &ttir::axis::A
             };
             refuse_roles(module, op, context, reason);
         }
-        group_dots::overlap(module, op, &FxHashSet::default());
+        group_dots::overlap(module, op, &FxHashSet::default(), residency);
         return Vec::new();
     };
     let Some(nest) = nest(module, op, &plan, context, axis) else {
         let ring = expand::expand(module, op, &plan);
-        group_dots::overlap(module, op, &ring);
+        group_dots::overlap(module, op, &ring, residency);
         return Vec::new();
     };
     let readers = roles::split(module, &nest, context);
     for reader in &readers {
         module.set_extra(reader.op, NUM_STAGES.key(), None);
-        group_dots::overlap(module, reader.op, &reader.views);
+        group_dots::overlap(module, reader.op, &reader.views, residency);
         let turn = turns::take_turns(module, reader.op, context);
         reader.release(module, turn);
     }

@@ -1,0 +1,69 @@
+//! How many programs an SM holds at once, by the registers that loops with dots of groups of warps take.
+
+use super::context::Context;
+use crate::Encoding;
+use crate::ops::group_dot::{WARP_GROUP_DOT, WarpGroupDotOp};
+use ir::{Module, Op, Value};
+use layout::Dim;
+use ttir::ops::control::{FOR, ForOp};
+use ttir::types::{elem, is_tensor, shape};
+
+/// Registers for addresses, fragments of operands and numbers of rows.
+pub(super) const RESERVE: u64 = 16;
+
+/// What the loops of a program leave of the registers of an SM.
+pub(super) struct Residency {
+    sm_registers: u64,
+    lanes: u64,
+    /// Registers of a lane in the loop that takes most.
+    most: u64,
+}
+
+impl Residency {
+    pub(super) fn of(module: &Module, context: &Context) -> Residency {
+        let loops = module.walk(module.top()).into_iter().filter(|&op| module.is(op, &FOR));
+        Residency {
+            sm_registers: u64::from(context.machine.sm_registers),
+            lanes: u64::from(context.config.num_warps * context.config.threads_per_warp),
+            most: loops.map(|op| loop_words(module, op)).max().unwrap_or(0),
+        }
+    }
+
+    /// Whether an SM holds as many programs if a loop takes so many registers of a lane.
+    pub(super) fn stays(&self, words: u64) -> bool {
+        let programs = |words: u64| self.sm_registers / (self.lanes * words.max(1));
+        programs(words.max(self.most)) >= programs(self.most)
+    }
+}
+
+/// The dots of groups of warps in the body of a loop.
+pub(super) fn dots_of(module: &Module, op: Op) -> Vec<Op> {
+    let body = ForOp::new(module, op).body();
+    module.ops(body).filter(|&inner| module.is(inner, &WARP_GROUP_DOT)).collect()
+}
+
+/// Registers of a lane for what a loop carries and for what its dots make anew, which may all be there at the same
+/// time; and for the rest, which is 26 to 32 registers for blocks of 64×64 and 4 warps.
+pub(super) fn loop_words(module: &Module, op: Op) -> u64 {
+    let carried = ForOp::new(module, op).carried();
+    let dots = dots_of(module, op);
+    let sums = dots.iter().map(|&dot| WarpGroupDotOp::new(module, dot));
+    let made = sums.filter(|dot| !carried.contains(&dot.c())).map(|dot| words(module, dot.d()));
+    carried.iter().map(|&value| words(module, value)).sum::<u64>() + made.sum::<u64>() + 2 * RESERVE
+}
+
+/// Words of a lane for a block of floats; operands of dots are packed.
+pub(super) fn words(module: &Module, value: Value) -> u64 {
+    let ty = module.ty(value);
+    let (Some(encoding), Some(float)) =
+        (is_tensor(ty).then(|| Encoding::of(ty)).flatten(), elem(ty).as_float())
+    else {
+        return 0;
+    };
+    let registers = 1u64 << encoding.to_linear(shape(ty)).ins().bits(Dim::REGISTER);
+    let bits = match encoding {
+        Encoding::DotOp { .. } => u64::from(float.bits()),
+        _ => u64::from(float.bits()).max(32),
+    };
+    (registers * bits).div_ceil(32)
+}
