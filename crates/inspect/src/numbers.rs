@@ -9,7 +9,6 @@ use ir::{Attr, Block, Def, Elements, EvalArgs, Module, Op, Traits, Value};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use std::cell::RefCell;
-use ttgir::ops::convert::CONVERT_LAYOUT;
 use ttir::ops::compare::SelectOp;
 use ttir::ops::constant::{ConstantOp, splat_bits};
 use ttir::ops::control::{FOR, ForOp, IfOp, yielded};
@@ -119,6 +118,9 @@ impl<'a> Numbers<'a> {
     fn result(&self, op: Op, number: usize, index: &Index) -> Option<u64> {
         let module = self.module;
         let row = module.row(op);
+        if row.traits.has(Traits::RELAYOUT) {
+            return self.bits(UnaryOp::new(module, op).src(), index);
+        }
         if let Some((_, move_index)) = MOVES.iter().find(|(own, _)| own.is(row)) {
             return self.bits(UnaryOp::new(module, op).src(), &move_index(module, op, index));
         }
@@ -173,9 +175,8 @@ impl<'a> Numbers<'a> {
 /// Where an element of a result is in the operand.
 type MoveIndex = fn(&Module, Op, &Index) -> Index;
 
-/// Operations that only move elements.
+/// Operations that move elements to other places of a block.
 static MOVES: &[(&ir::OpRow, MoveIndex)] = &[
-    (&CONVERT_LAYOUT, |_, _, index| index.clone()),
     (&SPLAT, |_, _, _| smallvec![]),
     (&UNSPLAT, |module, op, _| shape(module.ty(UnaryOp::new(module, op).src())).iter().map(|_| 0).collect()),
     (&EXPAND_DIMS, |module, op, index| {

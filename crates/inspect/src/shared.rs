@@ -5,10 +5,9 @@
 
 use crate::place::{Place, Places};
 use crate::report::SharedRow;
-use ir::{Module, Op};
+use ir::{Module, Op, Traits};
 use std::collections::BTreeMap;
 use target::survey::{SharedBy, SharedFacts, Survey};
-use ttgir::ops::convert::CONVERT_LAYOUT;
 use ttgir::ops::shared::{LOCAL_ALLOC, LOCAL_LOAD, LOCAL_STORE};
 
 /// What a line does, in words.
@@ -19,7 +18,7 @@ fn what(module: &Module, facts: &SharedFacts) -> &'static str {
         SharedBy::Rows if facts.writes => "matrix stores",
         SharedBy::Rows => "matrix loads",
         SharedBy::Matrix => "operands of matrix instructions",
-        SharedBy::Lanes if module.is(facts.op, &CONVERT_LAYOUT) => "layout conversion",
+        SharedBy::Lanes if module.has(facts.op, Traits::RELAYOUT) => "layout conversion",
         SharedBy::Lanes if is_plain && facts.writes => "stores",
         SharedBy::Lanes if is_plain => "loads",
         SharedBy::Lanes => module.row(facts.op).name,
@@ -35,7 +34,7 @@ pub(crate) fn rows(survey: &Survey, places: &Places<'_>, rounds: impl Fn(Op) -> 
         let row = found.entry((place.clone(), what, facts.writes)).or_insert_with(|| SharedRow {
             place,
             what: what.to_owned(),
-            is_move: survey.module.is(facts.op, &CONVERT_LAYOUT),
+            is_move: survey.module.has(facts.op, Traits::RELAYOUT),
             writes: facts.writes,
             bytes: 0.0,
             passes: 0.0,

@@ -8,10 +8,9 @@ use crate::context::Cx;
 use crate::error::Result;
 use crate::free::FreeBits;
 use crate::types;
-use ir::{Module, Op, Value};
+use ir::Value;
 use layout::{Dim, LinearLayout};
 use target::survey::WidthBounds;
-use ttir::axis::{AxisTable, analyze_through};
 
 /// The accesses of one operation.
 #[derive(Debug)]
@@ -140,11 +139,6 @@ fn neighbours(layout: &LinearLayout, dim: usize, run: u64, free: u32) -> Vec<u32
             return bits;
         }
     }
-}
-
-/// What is known of the integers and addresses of a function.
-pub(crate) fn facts(module: &Module, function: Op) -> AxisTable {
-    analyze_through(module, function, &[&ttgir::ops::convert::CONVERT_LAYOUT])
 }
 
 /// How many elements of a type the widest access takes.

@@ -106,7 +106,7 @@ fn lower_kernel(
     }
     let mut b = FunctionBuilder::new(lowered, id);
     b.set_float_flags(if options.fuse_multiply_add { Flags::CONTRACT } else { Flags::NONE });
-    let axis = crate::access::facts(module, op);
+    let axis = ttir::axis::analyze(module, op);
     let mut cx =
         Cx::new(CxParts { module, b, target, options, handler: ops::handler, axis, facts, planner, shared });
     cx.notes = notes.is_some().then(Notes::default);

@@ -4,7 +4,7 @@
 
 use crate::ops::arith_float::{MAXIMUMF, MAXNUMF, SUBF};
 use crate::ops::forms::BinaryOp;
-use crate::ops::reduce::{CombineOp, REDUCE, ReduceOp};
+use crate::ops::reduce::CombineOp;
 use crate::ops::shape::{BroadcastOp, ExpandDimsOp, SplatOp};
 use ir::{Module, Op, Value};
 use smallvec::{SmallVec, smallvec};
@@ -76,30 +76,20 @@ impl Seen {
 
     /// Whether it is the maximum of a block along the dimension that it comes back along.
     fn is_maximum_of(&self, module: &Module, op: Op, low: Value) -> bool {
-        let Some(reduce) = ReduceOp::of(module, op) else { return false };
+        let Some(reduce) = CombineOp::reduction(module, op) else { return false };
         let back = if crate::types::is_tensor(module.ty(self.value)) {
             Move::Along(reduce.axis())
         } else {
             Move::Everywhere
         };
-        reduce.srcs() == [low] && self.moves[..] == [back] && takes_maximum(module, op)
+        let takes_maximum = reduce.single().is_some_and(|combine| is_maximum(module, combine));
+        reduce.srcs() == [low] && self.moves[..] == [back] && takes_maximum
     }
 }
 
 /// Whether an operation is the maximum of two numbers, with whatever rule for NaN.
 fn is_maximum(module: &Module, op: Op) -> bool {
     module.is(op, &MAXNUMF) || module.is(op, &MAXIMUMF)
-}
-
-/// Whether the combining function of a reduction is the maximum.
-fn takes_maximum(module: &Module, op: Op) -> bool {
-    debug_assert!(module.is(op, &REDUCE), "asked of a reduction");
-    let block = CombineOp::new(module, op).block();
-    let mut inner = module.ops(block);
-    let (Some(only), Some(_), None) = (inner.next(), inner.next(), inner.next()) else { return false };
-    let mut arguments: SmallVec<[Value; 2]> = module.args(block).iter().copied().collect();
-    arguments.retain(|argument| module.operands(only).contains(argument));
-    is_maximum(module, only) && arguments.len() == 2
 }
 
 #[cfg(test)]

@@ -177,8 +177,12 @@ impl Traits {
     pub const CONSTANT: Traits = Traits(1 << 4);
     /// Each element of its one result is an element of its one operand: it spreads them or lays them out otherwise.
     pub const MOVES: Traits = Traits(1 << 6);
+    /// Its result is its operand, held in another layout.
+    pub const RELAYOUT: Traits = Traits(1 << 14);
     /// Multiplies matrices: its first operands are a, b and c, its result is a · b + c.
     pub const MATMUL: Traits = Traits(1 << 5);
+    /// Combines elements along its attribute `axis`: its region takes two elements of each operand and hands on one.
+    pub const COMBINES: Traits = Traits(1 << 13);
     /// Its regions may not use values from outside.
     pub const ISOLATED: Traits = Traits(1 << 7);
     /// Pure, but must not run where the program would not have run it (it may divide by zero).

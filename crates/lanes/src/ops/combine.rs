@@ -4,13 +4,14 @@ use crate::context::Cx;
 use crate::error::Result;
 use crate::target::CombineLanes;
 use crate::value::LaneValue;
-use ir::{Block, Op, OpRow, Traits, Type};
+use ir::{Block, Op, OpRow, Type};
 use llir::Value;
 use smallvec::SmallVec;
 use ttir::ops::arith_int::{ADDI, ANDI, MAXSI, MAXUI, MINSI, MINUI, ORI, XORI};
+use ttir::ops::reduce::{CombineOp, is_plain};
 
-/// Operations that lanes may have instructions for.
-const AT_ONCE: &[(&OpRow, CombineLanes)] = &[
+/// Operations that warps may have instructions for.
+const OF_WARPS: &[(&OpRow, CombineLanes)] = &[
     (&ADDI, CombineLanes::Add),
     (&MINSI, CombineLanes::Min),
     (&MAXSI, CombineLanes::Max),
@@ -34,7 +35,7 @@ pub(crate) struct Combine {
 impl Combine {
     /// The region of an operation that has one.
     pub(crate) fn of(cx: &Cx<'_>, op: Op) -> Combine {
-        Combine { op, block: cx.module.entry(cx.module.region(op, 0)) }
+        Combine { op, block: CombineOp::new(cx.module, op).block() }
     }
 
     /// Element types of the operands.
@@ -50,24 +51,18 @@ impl Combine {
         Ok(zip(&lists.collect::<Result<Vec<_>>>()?))
     }
 
-    /// Whether anything but its results may tell where the region ran.
-    pub(crate) fn tells(self, cx: &Cx<'_>) -> bool {
-        let module = cx.module;
-        let quiet = |op: Op| module.has(op, Traits::TERMINATOR) || !module.results(op).is_empty();
-        !module.ops(self.block).all(|op| module.regions(op).is_empty() && quiet(op))
+    /// Whether the region has effects besides its results.
+    pub(crate) fn has_effects(self, cx: &Cx<'_>) -> bool {
+        !is_plain(cx.module, self.block)
     }
 
-    /// How the lanes of a warp combine at once, if the region is one operation on 32-bit integers that has such a form.
-    pub(crate) fn at_once(self, cx: &Cx<'_>) -> Option<CombineLanes> {
-        let combine = cx.module.first_op(self.block)?;
-        let last = cx.module.last_op(self.block)?;
-        let (operands, args) = (cx.module.operands(combine), cx.module.args(self.block));
-        let only =
-            cx.module.next(combine) == Some(last) && cx.module.operands(last) == cx.module.results(combine);
-        let both = operands == args || operands.iter().rev().eq(args);
-        let word = args.len() == 2 && cx.module.ty(args[0]) == Type::int(32);
-        let found = AT_ONCE.iter().find(|(row, _)| cx.module.is(combine, row)).map(|(_, by)| *by);
-        found.filter(|_| only && both && word)
+    /// The instruction by which the lanes of a warp combine, if the region is one operation on 32-bit integers that may
+    /// have one.
+    pub(crate) fn of_warp(self, cx: &Cx<'_>) -> Option<CombineLanes> {
+        let combine = CombineOp::new(cx.module, self.op).single()?;
+        let is_word = cx.module.ty(cx.module.result(combine, 0)) == Type::int(32);
+        let found = OF_WARPS.iter().find(|(row, _)| cx.module.is(combine, row)).map(|(_, by)| *by);
+        found.filter(|_| is_word)
     }
 
     /// Combines what comes first with what comes next.

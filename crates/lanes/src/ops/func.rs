@@ -25,7 +25,7 @@ fn call(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let operands = cx.module.operands(op);
     let args: SmallVec<[LaneValue; 4]> =
         operands.iter().map(|value| cx.get(*value)).collect::<Result<_>>()?;
-    let axis = crate::access::facts(cx.module, callee);
+    let axis = ttir::axis::analyze(cx.module, callee);
     let outer = std::mem::replace(&mut cx.axis, axis);
     cx.calls.push(callee);
     let entry = cx.module.entry(cx.module.region(callee, 0));

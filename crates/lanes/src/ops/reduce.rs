@@ -112,7 +112,7 @@ fn lower(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let reduction = reduction(&mut cx.planner, cx.module, op)?;
     let plans = plans(&mut cx.planner, cx.module, op, &reduction)?;
     let mut groups = in_lane(cx, combine, &reduction)?;
-    if !at_once(cx, combine, &reduction, &mut groups) {
+    if !combine_warps(cx, combine, &reduction, &mut groups) {
         over_lanes(cx, combine, &reduction, &mut groups)?;
     }
     let blocks: Vec<Values> = elements
@@ -258,10 +258,10 @@ fn near_and_far<'r>(cx: &Cx<'_>, reduction: &'r Reduction) -> (Vec<&'r Fold>, Ve
 }
 
 /// All lanes of a warp combine in one instruction, if all take part and the machine has it; says whether it did.
-fn at_once(cx: &mut Cx<'_>, combine: Combine, reduction: &Reduction, groups: &mut [Elements]) -> bool {
+fn combine_warps(cx: &mut Cx<'_>, combine: Combine, reduction: &Reduction, groups: &mut [Elements]) -> bool {
     let all = reduction.folds.len() == cx.lanes.ilog2() as usize
         && reduction.folds.iter().all(|fold| fold.group == 0);
-    let Some(by) = combine.at_once(cx).filter(|_| all) else { return false };
+    let Some(by) = combine.of_warp(cx).filter(|_| all) else { return false };
     let mut combined = Vec::with_capacity(groups.len());
     for group in groups.iter() {
         let Some(value) = cx.target.combine_lanes(&mut cx.b, by, group[0]) else { return false };

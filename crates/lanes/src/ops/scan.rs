@@ -320,7 +320,9 @@ impl Scan<'_> {
                 None => next.clone(),
                 Some(front) => {
                     let both_hold = match (front.holds, next.holds) {
-                        (Some(one), Some(other)) if self.combine.tells(cx) => Some(cx.b.and(one, other)),
+                        (Some(one), Some(other)) if self.combine.has_effects(cx) => {
+                            Some(cx.b.and(one, other))
+                        }
                         (one, other) => one.or(other),
                     };
                     let both = self.combine.two_where(cx, both_hold, &front.elements, &next.elements)?;

@@ -3,19 +3,13 @@
 use super::rules::rule;
 use super::{AxisInfo, AxisTable, has_facts, sizes};
 use crate::ops::control::{ForOp, IfOp, WhileOp, yielded};
-use crate::ops::forms::UnaryOp;
 use crate::ops::func::{CONSTANCY, CONTIGUITY, DIVISIBILITY};
 use crate::types::shape;
-use ir::{Attr, AttrKey, Block, Elements, Module, Op, OpRow, Value};
+use ir::{Attr, AttrKey, Block, Elements, Module, Op, Value};
 
 /// What is known of each integer and address in a function.
 pub fn analyze(module: &Module, function: Op) -> AxisTable {
-    analyze_through(module, function, &[])
-}
-
-/// The same where some operations of other dialects give their first operand, element for element.
-pub fn analyze_through(module: &Module, function: Op, same: &[&'static OpRow]) -> AxisTable {
-    let mut table = AxisTable { same: same.to_vec(), ..AxisTable::default() };
+    let mut table = AxisTable::default();
     let entry = module.entry(module.region(function, 0));
     for (index, &param) in module.args(entry).iter().enumerate() {
         if has_facts(module.ty(param)) {
@@ -55,14 +49,7 @@ fn visit(module: &Module, op: Op, table: &mut AxisTable) {
             continue;
         }
         let rank = shape(module.ty(result)).len();
-        let row = module.row(op);
-        let known = match rule(row) {
-            Some(rule) => rule(module, op, table),
-            None if table.same.iter().any(|same| same.is(row)) => {
-                Some(table.info(module, UnaryOp::new(module, op).src()))
-            }
-            None => None,
-        };
+        let known = rule(module.row(op)).and_then(|rule| rule(module, op, table));
         let mut info = known.unwrap_or_else(|| AxisInfo::unknown(rank));
         apply_hints(&mut info, module.extra(op));
         limit(&mut info, shape(module.ty(result)));

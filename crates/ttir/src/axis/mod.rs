@@ -17,7 +17,7 @@ mod arithmetic;
 mod rules;
 mod spread;
 
-pub use analyze::{analyze, analyze_through};
+pub use analyze::analyze;
 
 use crate::types::{elem_bytes, pointee, shape};
 use ir::{Module, Op, OpRow, Type, Value};
@@ -147,8 +147,6 @@ pub struct AxisTable {
     infos: Vec<AxisInfo>,
     /// For each value that was met, which of them is about it, counted from 1; 0 is none.
     places: Vec<u32>,
-    /// Operations of other dialects that give their first operand.
-    same: Vec<&'static ir::OpRow>,
 }
 
 impl AxisTable {

@@ -2,9 +2,16 @@
 //! nothing is known.
 
 use super::{Rule, arithmetic, spread};
-use ir::OpRow;
+use crate::ops::access::is_load;
+use ir::{OpRow, Traits};
 
 /// The rule of an operation.
 pub(crate) fn rule(row: &OpRow) -> Option<Rule> {
+    if is_load(row) {
+        return Some(spread::load);
+    }
+    if row.traits.has(Traits::RELAYOUT) {
+        return Some(spread::same);
+    }
     spread::RULES.iter().chain(arithmetic::RULES).find(|(own, _)| own.is(row)).map(|(_, rule)| *rule)
 }

@@ -5,7 +5,7 @@ use crate::ops::access::AccessOp;
 use crate::ops::constant::{ConstantOp, splat_bits};
 use crate::ops::forms::UnaryOp;
 use crate::ops::shape::{ExpandDimsOp, MakeRangeOp, ReshapeOp, TransOp};
-use crate::ops::{constant, memory, program, shape};
+use crate::ops::{constant, program, shape};
 use crate::types::{elem, shape};
 use ir::{Module, Op};
 use smallvec::smallvec;
@@ -20,7 +20,6 @@ pub(super) const RULES: &[RuleOf] = &[
     (&shape::BROADCAST, broadcast),
     (&shape::TRANS, trans),
     (&shape::RESHAPE, reshape),
-    (&memory::LOAD, load),
     (&program::GET_PROGRAM_ID, in_grid),
     (&program::GET_NUM_PROGRAMS, in_grid),
 ];
@@ -31,6 +30,11 @@ fn result_shape(module: &Module, op: Op) -> &'static [i64] {
 
 fn source(module: &Module, op: Op, table: &AxisTable) -> AxisInfo {
     table.info(module, UnaryOp::new(module, op).src())
+}
+
+/// The operand, element for element.
+pub(super) fn same(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
+    Some(source(module, op, table))
 }
 
 pub(super) fn constant(module: &Module, op: Op, _: &AxisTable) -> Option<AxisInfo> {

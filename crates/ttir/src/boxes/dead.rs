@@ -12,7 +12,7 @@ use crate::ops::access::AccessOp;
 use crate::ops::control::{FOR, ForOp, IF, YIELD};
 use crate::ops::dot::MatmulOp;
 use crate::ops::forms::UnaryOp;
-use crate::ops::reduce::ReduceOp;
+use crate::ops::reduce::CombineOp;
 use crate::ops::shape::{BROADCAST, EXPAND_DIMS, ExpandDimsOp, TransOp};
 use crate::types::{is_tensor, shape};
 use ir::{Module, Op, Traits, Value};
@@ -76,7 +76,7 @@ fn follow(module: &Module, op: Op, slot: usize, axis: usize) -> Option<Vec<(Valu
         }
         return Some(next);
     }
-    if let Some(reduce) = ReduceOp::of(module, op) {
+    if let Some(reduce) = CombineOp::reduction(module, op) {
         let is_kept =
             reduce.axis() != axis && module.results(op).iter().all(|&result| is_tensor(module.ty(result)));
         return is_kept.then(|| all(module.results(op), axis - usize::from(reduce.axis() < axis)));

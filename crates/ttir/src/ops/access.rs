@@ -13,6 +13,16 @@ fn is_access(row: &OpRow) -> bool {
     row.access.is_some()
 }
 
+/// Whether operations of a row are loads, and not atomic.
+pub fn is_load(row: &OpRow) -> bool {
+    is_access(row) && matches!(effect(row), Effect::Read)
+}
+
+/// What becomes of the memory behind the addresses of an access.
+fn effect(row: &OpRow) -> Effect {
+    row.operands[0].effect
+}
+
 ir::op_view! {
     /// An access by addresses.
     AccessOp where is_access {
@@ -23,22 +33,17 @@ ir::op_view! {
 impl<'m> AccessOp<'m> {
     /// Reads an operation if it is a load, and not atomic.
     pub fn load(module: &'m Module, op: Op) -> Option<AccessOp<'m>> {
-        AccessOp::of(module, op).filter(|access| matches!(access.effect(), Effect::Read))
+        AccessOp::of(module, op).filter(|_| is_load(module.row(op)))
     }
 
     /// Reads an operation if it is a store, and not atomic.
     pub fn store(module: &'m Module, op: Op) -> Option<AccessOp<'m>> {
-        AccessOp::of(module, op).filter(|access| matches!(access.effect(), Effect::Write))
+        AccessOp::of(module, op).filter(|_| matches!(effect(module.row(op)), Effect::Write))
     }
 
     /// Whether it is atomic.
     pub fn is_atomic(self) -> bool {
-        matches!(self.effect(), Effect::Atomic)
-    }
-
-    /// What becomes of the memory behind the addresses.
-    fn effect(self) -> Effect {
-        self.module.row(self.op).operands[0].effect
+        matches!(effect(self.module.row(self.op)), Effect::Atomic)
     }
 
     fn named(self, name: &str) -> Option<Value> {

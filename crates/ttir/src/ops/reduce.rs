@@ -59,7 +59,7 @@ fn check_region(module: &Module, op: Op) -> Result<(), String> {
 ir::op_view! {
     ReduceOp of REDUCE {
         operands { srcs: Variadic TENSOR_ONLY }
-        attrs { axis / set_axis: usize }
+        attrs { axis: usize }
         results { results: Variadic VALUE_LIKE }
     }
 }
@@ -71,26 +71,63 @@ pub static REDUCE: OpRow = OpRow {
     infer: Infer::Rule(reduced),
     regions: Some(1),
     layout: LayoutRule::Reduce,
-    traits: Traits::REGION_EFFECTS,
+    traits: Traits::REGION_EFFECTS.and(Traits::COMBINES),
     format: Format::Generic,
     verify: Some(check_region),
     ..ReduceOp::ROW
 };
 
+fn is_combining(row: &OpRow) -> bool {
+    row.traits.has(Traits::COMBINES)
+}
+
+/// Whether operations of a row leave one element of each line.
+pub fn is_reduction(row: &OpRow) -> bool {
+    is_combining(row) && matches!(row.layout, LayoutRule::Reduce)
+}
+
 ir::op_view! {
-    /// Of reductions and scans,
-    CombineOp of REDUCE, SCAN {
+    /// A reduction or a scan: what combines elements along an axis.
+    CombineOp where is_combining {
         operands { srcs: Variadic TENSOR_ONLY }
-        attrs { axis: usize }
+        attrs { axis / set_axis: usize }
         results { results: Variadic VALUE_LIKE }
     }
 }
 
-impl CombineOp<'_> {
+impl<'m> CombineOp<'m> {
+    /// Reads an operation if it is a reduction.
+    pub fn reduction(module: &'m Module, op: Op) -> Option<CombineOp<'m>> {
+        is_reduction(module.row(op)).then(|| CombineOp::new(module, op))
+    }
+
     /// The block that combines two elements of each operand.
     pub fn block(self) -> Block {
         self.module.entry(self.module.region(self.op, 0))
     }
+
+    /// The operation that combines, where it is a single one on two elements of a single operand.
+    pub fn single(self) -> Option<Op> {
+        let (module, block) = (self.module, self.block());
+        let combine = module.first_op(block)?;
+        let last = module.next(combine)?;
+        let (operands, args) = (module.operands(combine), module.args(block));
+        let takes_both = args.len() == 2 && (operands == args || operands.iter().rev().eq(args));
+        let is_returned = module.next(last).is_none() && module.operands(last) == module.results(combine);
+        (takes_both && is_returned).then_some(combine)
+    }
+
+    /// The neutral element of [`CombineOp::single`], as the bits of the element type.
+    pub fn neutral(self) -> Option<u64> {
+        let combine = self.single()?;
+        (self.module.row(combine).neutral?)(elem(self.module.ty(self.srcs()[0])))
+    }
+}
+
+/// Whether a region that runs for each element has no control flow and no effects, such as assertions.
+pub fn is_plain(module: &Module, block: Block) -> bool {
+    let has_no_effect = |op: Op| module.has(op, Traits::TERMINATOR) || !module.results(op).is_empty();
+    module.ops(block).all(|op| module.regions(op).is_empty() && has_no_effect(op))
 }
 
 /// Ends the region of [`REDUCE`].
@@ -111,7 +148,7 @@ pub static SCAN: OpRow = OpRow {
     infer: Infer::Rule(|args| Ok(args.operands.iter().map(|&value| args.module.ty(value)).collect())),
     regions: Some(1),
     layout: LayoutRule::Same,
-    traits: Traits::REGION_EFFECTS,
+    traits: Traits::REGION_EFFECTS.and(Traits::COMBINES),
     format: Format::Generic,
     verify: Some(check_region),
     ..ScanOp::ROW

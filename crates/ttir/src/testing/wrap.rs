@@ -73,7 +73,7 @@ pub fn wrap(module: &mut Module, function: Op, signature: &Signature) -> &'stati
     params.extend(signature.results.iter().map(|&ty| ptr(stored(elem(ty)))));
     let entry = add_function(module, WRAPPER, &params);
     let arguments = module.args(entry).to_vec();
-    let name = module.attr_named(function, "sym_name").cloned();
+    let name = Attr::Symbol(func::FuncOp::new(module, function).name().into());
     let mut builder = Builder::new(module, Place::End(entry));
     let mut given = Vec::new();
     for (&ty, &argument) in signature.params.iter().zip(&arguments) {
@@ -83,7 +83,7 @@ pub fn wrap(module: &mut Module, function: Op, signature: &Signature) -> &'stati
     let init = OpInit {
         operands: given.into(),
         results: signature.results.iter().copied().collect(),
-        attrs: smallvec![name],
+        attrs: smallvec![Some(name)],
         regions: 0,
     };
     let call = builder.insert(&func::CALL, init);

@@ -11,7 +11,7 @@ use ir::{Builder, Module, Op, OpRow, Type, Value};
 use rustc_hash::FxHashMap;
 use ttir::ops::control::{self, ForOp};
 use ttir::ops::forms::BinaryOp;
-use ttir::ops::reduce::ReduceOp;
+use ttir::ops::reduce::CombineOp;
 use ttir::ops::{arith_float, arith_int, constant};
 use ttir::types;
 
@@ -82,8 +82,8 @@ fn find(module: &Module, op: Op, index: usize) -> Option<Found> {
     }
     let two = BinaryOp::new(module, combine);
     let value = if two.lhs() == carried { two.rhs() } else { two.lhs() };
-    let reduce = ReduceOp::of(module, reduction)?;
-    let is_alike = reduce.srcs() == [result] && combines_by(module, reduction, row);
+    let reduce = CombineOp::reduction(module, reduction)?;
+    let is_alike = reduce.srcs() == [result] && module.is(reduce.single()?, row);
     is_alike.then_some(Found { combine, value, reduction, bits, elem: types::elem(ty) })
 }
 
@@ -93,17 +93,6 @@ fn is_zero(elem: Type, bits: u64) -> bool {
         Some(kind) => bits & !(1 << (kind.bits() - 1)) == 0,
         None => bits == 0,
     }
-}
-
-/// Whether a reduction combines its two arguments by this operation alone.
-fn combines_by(module: &Module, reduction: Op, row: &OpRow) -> bool {
-    let block = module.entry(module.region(reduction, 0));
-    let ops: Vec<Op> = module.ops(block).collect();
-    let [only, _] = ops[..] else { return false };
-    let (mut operands, mut args) = (module.operands(only).to_vec(), module.args(block).to_vec());
-    operands.sort();
-    args.sort();
-    module.row(only).is(row) && operands == args
 }
 
 fn rewrite(module: &mut Module, op: Op, index: usize, found: Found) {

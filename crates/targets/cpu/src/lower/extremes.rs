@@ -6,12 +6,11 @@
 //! test for NaN takes two: only where nothing was seen is the maximum below the minimum.
 
 use super::chunk::Chunks;
-use super::combine;
 use super::nest::{Accumulators, Run};
 use ir::Op;
 use llir::{FloatCompare, Value};
 use ttir::ops::arith_float;
-use ttir::ops::reduce::{CombineOp, ReduceOp};
+use ttir::ops::reduce::CombineOp;
 
 /// Which extreme a reduction looks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,10 +53,10 @@ impl Chunks<'_, '_> {
         let combine = CombineOp::new(module, op);
         let &[source] = combine.srcs() else { return None };
         let is_plain = ttir::types::elem(module.ty(source)).as_float().is_some_and(|kind| kind.bits() >= 32);
-        if !self.machine.is_x86 || !is_plain || combine::neutral(module, op).is_none() {
+        if !self.machine.is_x86 || !is_plain || combine.neutral().is_none() {
             return None;
         }
-        let row = module.row(module.ops(combine.block()).next()?);
+        let row = module.row(combine.single()?);
         match () {
             () if row.is(&arith_float::MAXNUMF) => Some(Extreme::Max),
             () if row.is(&arith_float::MINNUMF) => Some(Extreme::Min),
@@ -68,7 +67,7 @@ impl Chunks<'_, '_> {
     /// The extremes among the reductions of a group, in order; nothing where elementary functions need the registers.
     fn extremes(&mut self, run: &Run<'_>) -> Vec<Option<Extreme>> {
         let is_short = run.group.long_members(self.module) == 0;
-        let is_reduction = |op: Op| ReduceOp::of(self.module, op).is_some();
+        let is_reduction = |op: Op| CombineOp::reduction(self.module, op).is_some();
         let ops: Vec<Op> = run.group.carriers().collect();
         let followed = ops.into_iter().map(|op| (op, is_short && is_reduction(op))).collect::<Vec<_>>();
         followed.into_iter().map(|(op, is)| if is { self.extreme(op) } else { None }).collect()

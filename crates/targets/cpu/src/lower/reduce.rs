@@ -4,16 +4,14 @@
 //! from the first element that it meets, by a selection in the loop.
 
 use super::chunk::Chunks;
-use super::combine::{self};
 use super::element::Zeros;
 use super::error::{LowerError, Result};
 use super::nest::{Accumulators, Run};
 use super::plan::Root;
-use super::types;
 use super::value::{At, Index, Lanes};
 use ir::Op;
 use llir::{IntCompare, Value};
-use ttir::ops::reduce;
+use ttir::ops::reduce::{self, CombineOp};
 
 impl Chunks<'_, '_> {
     /// Partials in front of the loop: per reduction, per result, per unrolled chunk.
@@ -22,19 +20,8 @@ impl Chunks<'_, '_> {
         let ops: Vec<Op> = run.group.carriers().collect();
         ops.into_iter()
             .map(|op| {
-                if self.module.is(op, &reduce::SCAN) {
-                    return self.scan_start(op).into_iter().map(|start| vec![start]).collect();
-                }
-                let neutral = self.neutral(op);
-                module
-                    .operands(op)
-                    .iter()
-                    .map(|&operand| {
-                        let ty = types::register(ttir::types::elem(module.ty(operand)));
-                        let start = neutral.unwrap_or_else(|| self.b.zero(ty));
-                        vec![self.spread(start); unroll]
-                    })
-                    .collect()
+                let chunks = if reduce::is_reduction(module.row(op)) { unroll } else { 1 };
+                self.starts(op).into_iter().map(|start| vec![start; chunks]).collect()
             })
             .collect()
     }
@@ -49,7 +36,7 @@ impl Chunks<'_, '_> {
     ) -> Result<()> {
         let module = self.module;
         let block = module.entry(module.region(op, 0));
-        let is_ordered = combine::neutral(module, op).is_none();
+        let is_ordered = CombineOp::new(module, op).neutral().is_none();
         let extreme = if partials.len() > module.results(op).len() { self.extreme(op) } else { None };
         for (number, at) in chunks.iter().enumerate() {
             let next: Vec<Value> = module

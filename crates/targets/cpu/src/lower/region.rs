@@ -1,14 +1,12 @@
 //! Regions that are inlined for each element: combining functions, elementwise calls. All of their values are scalars.
 
 use super::accesses::NOTHING_TO_RUN;
-use super::combine;
 use super::element::Zeros;
 use super::emitter::Emitter;
 use super::error::{LowerError, Result};
 use ir::{Block, Op, Traits, Value as IrValue};
 use llir::{Type, Value};
 use rustc_hash::FxHashMap;
-use ttir::ops::access::AccessOp;
 use ttir::ops::control::{ForOp, IfOp, WhileOp};
 use ttir::ops::{compare, constant, debug, reduce};
 
@@ -16,7 +14,7 @@ impl Emitter<'_> {
     /// The region of a reduction, a scan or an elementwise call on vectors (or scalars): what its terminator returns.
     pub(crate) fn inline_region(&mut self, block: Block, args: &[Value], zeros: Zeros) -> Result<Vec<Value>> {
         let module = self.module;
-        if !combine::is_plain(module, block) {
+        if !reduce::is_plain(module, block) {
             return self.branching_region(block, args);
         }
         let mut known: FxHashMap<IrValue, Value> =
@@ -70,7 +68,7 @@ impl Emitter<'_> {
         zeros: Zeros,
     ) -> Result<Vec<Value>> {
         let args: Vec<Value> = before.iter().chain(next).copied().collect();
-        let plain = combine::is_plain(self.module, block);
+        let plain = reduce::is_plain(self.module, block);
         let mut branch = (!plain).then(|| {
             let combines = self.b.not(is_start);
             self.b.begin_if(combines)
@@ -135,10 +133,6 @@ impl Emitter<'_> {
             self.branches(of, body)
         } else if let Some(of) = WhileOp::of(module, op) {
             self.while_loop(of, body)
-        } else if AccessOp::store(module, op).is_some() {
-            self.scalar_store(op)
-        } else if AccessOp::of(module, op).is_some_and(AccessOp::is_atomic) || module.is(op, &debug::ASSERT) {
-            self.scalar_effect(op)
         } else if module.is(op, &debug::PRINT) {
             self.print(op, &mut |cx, operand, buffer| cx.store_printed(operand, buffer))
         } else if NOTHING_TO_RUN.iter().any(|quiet| module.is(op, quiet)) || self.scalar_op(op)? {

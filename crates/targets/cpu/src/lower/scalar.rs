@@ -3,6 +3,7 @@
 use super::element::Zeros;
 use super::emitter::Emitter;
 use super::error::{LowerError, Result};
+use super::plan::kinds::is_elementwise_effect;
 use super::types;
 use ir::{Op, Value as IrValue};
 use llir::Value;
@@ -28,6 +29,12 @@ impl Emitter<'_> {
     /// An operation on scalars with at most one result; `false` if it is none of those.
     pub(crate) fn scalar_op(&mut self, op: Op) -> Result<bool> {
         let (module, row) = (self.module, self.module.row(op));
+        if AccessOp::store(module, op).is_some() {
+            return self.scalar_store(op).map(|()| true);
+        }
+        if is_elementwise_effect(module, op) {
+            return self.scalar_effect(op).map(|()| true);
+        }
         let value = if row.is(&constant::CONSTANT) {
             self.scalar(module.result(op, 0))?
         } else if row.is(&constant::POISON) {

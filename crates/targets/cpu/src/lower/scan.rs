@@ -4,14 +4,13 @@
 //! before the chunk is combined with all of them. The loop carries that alone, which takes one combination a chunk.
 
 use super::chunk::Chunks;
-use super::combine;
 use super::element::Zeros;
 use super::error::Result;
 use super::scratch::Buffer;
 use super::value::{At, Val};
 use ir::Op;
 use llir::{IntCompare, Type, Value};
-use ttir::ops::reduce::ScanOp;
+use ttir::ops::reduce::{CombineOp, ScanOp};
 
 impl Chunks<'_, '_> {
     /// Scans chunks, one behind the other: their results are known from here on. What is carried is in every lane.
@@ -92,7 +91,7 @@ impl Chunks<'_, '_> {
 
     /// What was combined with what is carried, or, at the first position, what there is without it.
     fn unless_first(&mut self, op: Op, counter: Value, combined: Vec<Value>, first: &[Value]) -> Vec<Value> {
-        if combine::neutral(self.module, op).is_some() {
+        if CombineOp::new(self.module, op).neutral().is_some() {
             return combined;
         }
         let zero = self.b.i64(0);

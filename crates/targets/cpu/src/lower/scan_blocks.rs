@@ -42,7 +42,7 @@ impl Chunks<'_, '_> {
         let mut opened = Vec::new();
         for one in &nest.loops {
             let (start, end, step) = (self.b.i64(0), self.b.i64(one.end), self.b.i64(one.step));
-            let inits: Vec<Value> = if one.dim == axis { self.scan_start(op) } else { Vec::new() };
+            let inits: Vec<Value> = if one.dim == axis { self.starts(op) } else { Vec::new() };
             let inner = self.b.begin_for(start, end, step, &inits);
             let position = Linear::counter(self.counted_loop(one.step, one.end, inner.iv));
             linears[one.dim] = match one.dim == axis && reverse {

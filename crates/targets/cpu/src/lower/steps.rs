@@ -8,7 +8,6 @@ use super::scratch::Buffer;
 use super::types;
 use super::value::Index;
 use ir::{Op, Value as IrValue};
-use ttir::ops::access::AccessOp;
 use ttir::ops::shape::UnsplatOp;
 
 impl<'a> Emitter<'a> {
@@ -143,11 +142,9 @@ impl<'a> Emitter<'a> {
 
     /// A step of its own that is not control flow.
     fn single(&mut self, op: Op) -> Result<()> {
-        if AccessOp::of(self.module, op).is_some_and(AccessOp::is_atomic) {
-            return self.scalar_effect(op);
-        }
         match SINGLES.iter().find(|(row, _)| self.module.is(op, row)) {
             Some((_, emit)) => emit(self, op),
+            None if self.scalar_op(op)? => Ok(()),
             None => self.unsupported(op, "there is no lowering for it yet"),
         }
     }
@@ -169,10 +166,8 @@ impl<'a> Emitter<'a> {
 /// How a step of its own is lowered.
 type Single = fn(&mut Emitter<'_>, Op) -> Result<()>;
 
-/// The operations that are steps of their own.
+/// The operations on blocks, and prints, that are steps of their own.
 const SINGLES: &[(&ir::OpRow, Single)] = &[
-    (&ttir::ops::memory::STORE, |cx, op| cx.scalar_store(op)),
-    (&ttir::ops::memory::LOAD, |cx, op| cx.plain_scalar(op)),
     (&ttir::ops::dot::DOT, |cx, op| cx.dot(op)),
     (&ttir::ops::dot::DOT_SCALED, |cx, op| cx.dot_scaled(op)),
     (&ttir::ops::reduce::SCAN, |cx, op| cx.scan(op)),
@@ -182,7 +177,6 @@ const SINGLES: &[(&ir::OpRow, Single)] = &[
     (&ttir::ops::shape::CAT, |cx, op| cx.cat(op)),
     (&ttir::ops::shape::JOIN, |cx, op| cx.join(op)),
     (&ttir::ops::shape::UNSPLAT, |cx, op| cx.plain_scalar(op)),
-    (&ttir::ops::debug::ASSERT, |cx, op| cx.scalar_effect(op)),
     (&ttir::ops::debug::PRINT, |cx, op| {
         cx.print(op, &mut |cx, operand, buffer| cx.write_printed(operand, buffer))
     }),

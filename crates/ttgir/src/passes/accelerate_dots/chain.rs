@@ -3,7 +3,7 @@
 use ir::{Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
 use ttir::ops::dot::MatmulOp;
-use ttir::ops::reduce;
+use ttir::ops::reduce::CombineOp;
 
 /// How far results are followed.
 const LIMIT: usize = 256;
@@ -28,7 +28,8 @@ fn feeds_dot(module: &Module, dot: Op) -> bool {
                 return true;
             }
             let near = module.block_of(user) == module.block_of(dot) && stays_in_registers(module, user);
-            if near && !module.is(user, &reduce::REDUCE) && seen.len() < LIMIT && seen.insert(user) {
+            if near && CombineOp::reduction(module, user).is_none() && seen.len() < LIMIT && seen.insert(user)
+            {
                 stack.extend(module.results(user));
             }
         }

@@ -7,7 +7,7 @@ use crate::{Encoding, replace_encoding};
 use ir::{Attr, Builder, Module, Op, OpRow, Place, Type, Value};
 use layout::{Dim, LinearLayout};
 use rustc_hash::FxHashMap;
-use ttir::ops::reduce::{REDUCE, ReduceOp};
+use ttir::ops::reduce::CombineOp;
 use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, RESHAPE, SPLAT};
 use ttir::types::{elem, is_tensor, shape, tensor, with_elem};
 
@@ -27,23 +27,16 @@ pub(super) struct Reduction {
 impl Reduction {
     /// The reduction in the body of a loop that makes a value with one user.
     pub(super) fn of_value(module: &Module, carried: Carried, value: Value) -> Option<Reduction> {
-        let op = carried.made_by(module, value, &REDUCE).filter(|_| used(module, value, 1))?;
-        Reduction::of(module, op)
+        let reduction = Reduction::of(module, module.def_op(value)?)?;
+        let is_in_body = module.block_of(reduction.op) == Some(carried.body);
+        (is_in_body && used(module, value, 1)).then_some(reduction)
     }
 
     /// What an operation reduces, if it combines by a single operation.
     pub(super) fn of(module: &Module, op: Op) -> Option<Reduction> {
-        let [source] = module.operands(op) else { return None };
-        let block = module.entry(module.region(op, 0));
-        let combine = module.first_op(block)?;
-        let last = module.last_op(block)?;
-        let args = module.args(block);
-        let operands = module.operands(combine);
-        let both = operands == args || operands.iter().rev().eq(args);
-        let only = module.next(combine) == Some(last) && both;
-        let handed = module.operands(last) == module.results(combine);
-        let axis = ReduceOp::of(module, op)?.axis();
-        (only && handed).then_some(Reduction { op, row: module.row(combine), source: *source, axis })
+        let reduction = CombineOp::reduction(module, op)?;
+        let row = module.row(reduction.single()?);
+        Some(Reduction { op, row, source: reduction.srcs()[0], axis: reduction.axis() })
     }
 }
 
@@ -181,7 +174,7 @@ fn reduce(builder: &mut Builder<'_>, like: Op, block: Value, axis: usize) -> Val
     let module = &mut *builder.module;
     let op = module.clone_op(like, &mut FxHashMap::default());
     module.set_operands(op, &[block]);
-    ReduceOp::set_axis(module, op, axis);
+    CombineOp::set_axis(module, op, axis);
     let result = module.result(op, 0);
     module.set_ty(result, ty);
     match builder.place {

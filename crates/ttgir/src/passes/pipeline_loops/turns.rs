@@ -26,7 +26,7 @@ use crate::ops::turns::{GIVE_TURN, GiveTurnOp, Giving, WAIT_TURN};
 use crate::passes::context::Context;
 use ir::{Builder, Module, Op, Traits};
 use ttir::ops::control::ForOp;
-use ttir::ops::reduce::REDUCE;
+use ttir::ops::reduce::CombineOp;
 
 /// Warps of a group that makes dots together.
 const GROUP: u32 = 4;
@@ -58,8 +58,9 @@ fn dots(module: &Module, op: Op) -> Option<(Op, Op)> {
     let body = ForOp::new(module, op).body();
     let allowed = |op: Op| {
         let is_pure = module.has(op, Traits::PURE) && module.regions(op).is_empty();
-        let rows = [&WARP_GROUP_DOT, &WARP_GROUP_DOT_WAIT, &ARRIVE_BARRIER, &WAIT_BARRIER, &REDUCE];
-        is_pure || module.has(op, Traits::TERMINATOR) || rows.iter().any(|row| module.is(op, row))
+        let rows = [&WARP_GROUP_DOT, &WARP_GROUP_DOT_WAIT, &ARRIVE_BARRIER, &WAIT_BARRIER];
+        let computes = is_pure || CombineOp::reduction(module, op).is_some();
+        computes || module.has(op, Traits::TERMINATOR) || rows.iter().any(|row| module.is(op, row))
     };
     if !module.ops(body).all(allowed) {
         return None;

@@ -26,23 +26,18 @@ pub(super) fn flag() -> Type {
     Type::int(32)
 }
 
-/// Padding elements take no part.
-pub(super) fn reduce(pad: &mut Pad<'_>, op: Op) -> Result<(), String> {
-    if let Some(sources) = flattened(pad, op) {
+/// Padding elements take no part. Those of a scan from the front come last, where nobody sees them.
+pub(super) fn combine(pad: &mut Pad<'_>, op: Op) -> Result<(), String> {
+    if let Some(scan) = ScanOp::of(pad.module, op) {
+        if !scan.reverse() {
+            return Ok(());
+        }
+    } else if let Some(sources) = flattened(pad, op) {
         return reduce_flattened(pad, op, &sources);
     }
-    combine_valid(pad, op)
-}
-
-/// From the front, padding elements come last, where nobody sees them.
-pub(super) fn scan(pad: &mut Pad<'_>, op: Op) -> Result<(), String> {
-    if ScanOp::new(pad.module, op).reverse() { combine_valid(pad, op) } else { Ok(()) }
-}
-
-fn combine_valid(pad: &mut Pad<'_>, op: Op) -> Result<(), String> {
     let combine = CombineOp::new(pad.module, op);
     let (sources, axis) = (combine.srcs().to_vec(), combine.axis());
-    if let Some(bits) = neutral(pad.module, op) {
+    if let Some(bits) = combine.neutral() {
         // From the back, what comes first is combined with padding alone.
         let source = match ScanOp::of(pad.module, op).is_some() {
             true => pad.with_signed_padding(op, sources[0], axis, bits),
@@ -53,20 +48,6 @@ fn combine_valid(pad: &mut Pad<'_>, op: Op) -> Result<(), String> {
         combine_counted(pad, op, &sources, valid);
     }
     Ok(())
-}
-
-/// The neutral element of a function that is one operation.
-fn neutral(module: &Module, op: Op) -> Option<u64> {
-    let combine = CombineOp::new(module, op);
-    let [source] = combine.srcs() else { return None };
-    let only = module.first_op(combine.block())?;
-    let end = CombinedOp::of(module, module.next(only)?)?;
-    let takes_both = module.args(combine.block()).iter().all(|arg| module.operands(only).contains(arg));
-    let is_all = end.result() == module.results(only) && module.operands(only).len() == 2;
-    if !is_all || !takes_both {
-        return None;
-    }
-    (module.row(only).neutral?)(elem(module.ty(*source)))
 }
 
 /// What the blocks of a reduction were before they became lines; `None` where they are something else.
@@ -84,7 +65,7 @@ fn flattened(pad: &Pad<'_>, op: Op) -> Option<Vec<Value>> {
 /// All elements of blocks: whole blocks with their padding become lines, so that no element moves.
 fn reduce_flattened(pad: &mut Pad<'_>, op: Op, sources: &[Value]) -> Result<(), String> {
     let Some(valid) = pad.valid(op, pad.shape(sources[0])) else { return Ok(()) };
-    if let Some(bits) = neutral(pad.module, op) {
+    if let Some(bits) = CombineOp::new(pad.module, op).neutral() {
         let source =
             if pad.holds(sources[0], bits) { sources[0] } else { pad.selected(op, sources[0], valid, bits) };
         let source = line(&mut Builder::before(pad.module, op), source);

@@ -35,8 +35,9 @@ use crate::ops::constant::{self, CONSTANT, ConstantOp};
 use crate::ops::debug::{self, AssertOp, PrintOp};
 use crate::ops::dot::{self, MatmulOp};
 use crate::ops::func::{FUNC, FuncOp};
+use crate::ops::reduce::{self, CombineOp};
 use crate::ops::shape::{MAKE_RANGE, MakeRangeOp};
-use crate::ops::{arith_int, compare, descriptor as desc, reduce, shape as rows};
+use crate::ops::{arith_int, compare, descriptor as desc, shape as rows};
 use crate::types::{elem, is_odd, padded, padded_type, shape, tensor};
 use ir::pass::PassRow;
 use ir::{Attr, Builder, Diagnostic, Elements, Module, Op, OpRow, Type, TypeKind, Value};
@@ -57,8 +58,7 @@ struct Pad<'m> {
 
 type Rewrite = fn(&mut Pad<'_>, Op) -> Result<(), String>;
 
-/// The operations that see more than one element, besides accesses by addresses, of which [`AccessOp`] is a view, and
-/// dots, which [`MatmulOp`] reads.
+/// The operations that see more than one element, besides those of [`AccessOp`], [`MatmulOp`] and [`CombineOp`].
 static REWRITES: &[(&OpRow, Rewrite)] = &[
     (&FUNC, |pad, op| pad.function(op)),
     (&CONSTANT, |pad, op| pad.constant(op)),
@@ -70,8 +70,6 @@ static REWRITES: &[(&OpRow, Rewrite)] = &[
     (&desc::REDUCE, descriptor::block),
     (&desc::GATHER, descriptor::rows),
     (&desc::SCATTER, descriptor::rows),
-    (&reduce::REDUCE, combine::reduce),
-    (&reduce::SCAN, combine::scan),
     (&reduce::HISTOGRAM, combine::histogram),
     (&reduce::MAP_ELEMENTWISE, map::map),
     (&dot::DOT_SCALED, combine::dot_scaled),
@@ -128,7 +126,8 @@ impl Pad<'_> {
         let listed = rewrites.iter().find(|(row, _)| module.is(op, row)).map(|(_, rewrite)| *rewrite);
         let rewrite = listed
             .or_else(|| AccessOp::of(module, op).map(|_| access::masked as Rewrite))
-            .or_else(|| MatmulOp::of(module, op).map(|_| combine::dot as Rewrite));
+            .or_else(|| MatmulOp::of(module, op).map(|_| combine::dot as Rewrite))
+            .or_else(|| CombineOp::of(module, op).map(|_| combine::combine as Rewrite));
         let Some(rewrite) = rewrite else { return Ok(()) };
         let place = module.locs.describe(module.loc(op));
         rewrite(self, op).map_err(|message| {

@@ -23,18 +23,25 @@ static INTS: &[&OpRow] = &[
 static EXTREMA: &[&OpRow] =
     &[&arith_float::MAXIMUMF, &arith_float::MINIMUMF, &arith_float::MAXNUMF, &arith_float::MINNUMF];
 
+/// How values along an axis are combined.
+#[derive(Clone, Copy)]
+enum Kind {
+    Reduction,
+    Scan,
+}
+
 impl Maker {
     pub(super) fn random_combination(&mut self) {
         match self.random.below(6) {
-            0..=2 => self.combine(&reduce::REDUCE, &reduce::REDUCE_RETURN),
-            3 => self.combine(&reduce::SCAN, &reduce::SCAN_RETURN),
+            0..=2 => self.combine(Kind::Reduction),
+            3 => self.combine(Kind::Scan),
             4 => self.map_elementwise(),
             _ => self.histogram(),
         }
     }
 
     /// A reduction or scan, by one operation.
-    fn combine(&mut self, row: &'static OpRow, terminator: &'static OpRow) {
+    fn combine(&mut self, kind: Kind) {
         let Some(mut source) = self.pick(|ty| is_tensor(ty) && pointee(ty).is_none()) else { return };
         let ty = self.ty(source);
         let axis = self.random.below(shape(ty).len() as u64) as i32;
@@ -53,7 +60,7 @@ impl Maker {
             source = self.positive_zeros(source);
         }
         let reverse = self.random.one_in(2);
-        if let Some(result) = self.combined((row, terminator), source, (axis, reverse), combiner) {
+        if let Some(result) = self.combined(kind, source, (axis, reverse), combiner) {
             self.learn(result);
         }
     }
@@ -61,14 +68,20 @@ impl Maker {
     /// A value along an axis, from the front or from the end, combined by one operation.
     fn combined(
         &mut self,
-        (row, terminator): (&'static OpRow, &'static OpRow),
+        kind: Kind,
         source: Value,
         (axis, reverse): (i32, bool),
         combiner: &'static OpRow,
     ) -> Option<Value> {
         let elem = elem(self.ty(source));
         let mut attrs = vec![Some(Attr::i32(axis))];
-        attrs.extend(row.attr_slot("reverse").map(|_| Some(Attr::Bool(reverse))));
+        let (row, terminator) = match kind {
+            Kind::Reduction => (&reduce::REDUCE, &reduce::REDUCE_RETURN),
+            Kind::Scan => {
+                attrs.push(Some(Attr::Bool(reverse)));
+                (&reduce::SCAN, &reduce::SCAN_RETURN)
+            }
+        };
         let results = ir::infer(&self.module, row, &[source], &attrs).ok()?;
         let init = OpInit {
             operands: SmallVec::from_slice(&[source]),
@@ -86,7 +99,7 @@ impl Maker {
     /// Of each element of a line the sum of it and of all in front of it, or of all behind it.
     pub(super) fn running_sum(&mut self, source: Value) -> Option<Value> {
         let reverse = self.random.one_in(2);
-        self.combined((&reduce::SCAN, &reduce::SCAN_RETURN), source, (0, reverse), &arith_int::ADDI)
+        self.combined(Kind::Scan, source, (0, reverse), &arith_int::ADDI)
     }
 
     fn fill_region(

@@ -28,11 +28,11 @@ pub(super) fn is_packed(module: &ir::Module, op: Op) -> bool {
 
 /// Rows whose regions are not control flow.
 pub(super) fn is_inlined(row: &ir::OpRow) -> bool {
-    row.is(&reduce::REDUCE) || row.is(&reduce::MAP_ELEMENTWISE)
+    reduce::is_reduction(row) || row.is(&reduce::MAP_ELEMENTWISE)
 }
 
 /// Effects on each element by itself.
-pub(super) fn is_elementwise_effect(module: &ir::Module, op: Op) -> bool {
+pub(in crate::lower) fn is_elementwise_effect(module: &ir::Module, op: Op) -> bool {
     AccessOp::of(module, op).is_some_and(AccessOp::is_atomic) || module.is(op, &debug::ASSERT)
 }
 

@@ -13,7 +13,7 @@
 
 mod coalesce;
 mod dots;
-mod kinds;
+pub(super) mod kinds;
 mod look;
 mod rematerialize;
 mod size;
@@ -37,7 +37,7 @@ use ir::{Block, Def, Op, Traits, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use ttir::ops::access::AccessOp;
 use ttir::ops::reduce;
-use ttir::ops::reduce::ReduceOp;
+use ttir::ops::reduce::CombineOp;
 
 /// Why a group runs.
 #[derive(Clone, Debug)]
@@ -212,7 +212,7 @@ impl Planner<'_, '_> {
             self.scan(op);
         } else if (!module.regions(op).is_empty() && !is_inlined(row)) || is_packed(module, op) {
             self.single(op);
-        } else if row.is(&reduce::REDUCE) {
+        } else if reduce::is_reduction(row) {
             self.reduction(op);
         } else if AccessOp::store(module, op).is_some() && operand_blocks {
             self.store(op);
@@ -380,7 +380,7 @@ impl Planner<'_, '_> {
         let operands = module.operands(op).to_vec();
         let outer = self.available(&self.captured(op), Why::Whole(module.row(op).name));
         let shape = types::shape(module.ty(operands[0])).to_vec();
-        let axis = ReduceOp::new(module, op).axis();
+        let axis = CombineOp::new(module, op).axis();
         let group = self.root(&operands, &shape, Some(axis), outer);
         let results = module.results(op).to_vec();
         let blocks: Vec<Value> = results.iter().copied().filter(|&value| self.is_block(value)).collect();
