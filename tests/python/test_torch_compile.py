@@ -231,3 +231,40 @@ def test_output_code_is_logged(python, tmp_path):
     done = python("-m", "deuteron", program, env=env, cwd=tmp_path)
     assert "@triton.jit" in done.stderr and "def triton_poi_fused_add_sin" in done.stderr
     assert list(tmp_path.rglob("output_code.py")), "the folder of the debug run has the code"
+
+
+PACKAGE = textwrap.dedent("""\
+    import sys, torch, torch._inductor.config as config
+    from torch_compile_kernels import add_kernel, sum_kernel
+    config.force_disable_caches, config.compile_threads, config.triton.autotune_at_compile_time = True, 1, True
+
+    class Model(torch.nn.Module):
+        def forward(self, x, y):
+            z, sums = torch.empty_like(x), torch.zeros(x.shape[0])
+            add_kernel[((x.numel() + 31) // 32, )](x, y, z, x.numel(), BLOCK=32)
+            sum_kernel[(x.shape[0], )](z, sums, x.shape[1], x.shape[1], BLOCK=64, FLAG=True)
+            return z.sin(), sums
+
+    rows = torch.export.Dim("rows", min=2, max=100)
+    inputs = lambda rows: (torch.randn(rows, 33), torch.randn(rows, 33))
+    exported = torch.export.export(Model(), inputs(7), dynamic_shapes=({0: rows}, {0: rows}), strict=True)
+    path = torch._inductor.aoti_compile_and_package(exported, package_path=sys.argv[1])
+    loaded = torch._inductor.aoti_load_package(path)
+    for rows in (7, 2, 61):
+        x = inputs(rows)
+        for found, expected in zip(loaded(*x), Model()(*x), strict=True):
+            torch.testing.assert_close(found, expected)
+    print("right")
+    """)
+
+
+def test_packages_hold_kernels_of_users(python, tmp_path):
+    from torch._inductor import codecache
+
+    if not hasattr(codecache, "CpuTritonKernelCache"):
+        pytest.skip("this torch packs no kernels for the CPU")
+    program = tmp_path / "program.py"
+    program.write_text(PACKAGE)
+    path = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
+    done = python("-m", "deuteron", program, tmp_path / "model.pt2", env={"PYTHONPATH": path}, check=False)
+    assert done.stdout == "right\n", done.stderr

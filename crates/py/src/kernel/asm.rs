@@ -1,8 +1,10 @@
 //! The stages of a compiled kernel: a mapping from name to text or bytes.
 
+use super::library;
+use super::source::KernelSource;
 use crate::errors::OrRaise;
 use pyo3::exceptions::PyKeyError;
-use pyo3::prelude::{Bound, PyAny, PyResult, Python, pyclass, pymethods};
+use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 use pyo3::types::{PyAnyMethods, PyBytes, PyList, PyString};
 use runtime::compile::Kernel;
 use std::sync::Arc;
@@ -11,6 +13,7 @@ use std::sync::Arc;
 #[pyclass(module = "deuteron.compiler", name = "Asm", frozen, mapping)]
 pub(crate) struct Asm {
     pub(crate) kernel: Arc<Kernel>,
+    pub(crate) source: Py<KernelSource>,
 }
 
 /// A stage of every target of Triton's. Programs that read it and run on any device find it empty where there is none.
@@ -26,6 +29,9 @@ impl Asm {
 
     /// A stage that there is; the assembly is made here, without the lock of Python.
     fn stage<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        if library::is_one(&self.kernel, name) {
+            return library::library(py, &self.kernel, self.source.get(), name);
+        }
         let stage = py.detach(|| self.kernel.stage(name)).or_raise(py)?;
         Ok(Asm::object(py, stage))
     }
@@ -55,7 +61,7 @@ impl Asm {
     }
 
     fn __contains__(&self, name: &str) -> bool {
-        self.kernel.stage_names().contains(&name)
+        self.kernel.stage_names().contains(&name) || library::is_one(&self.kernel, name)
     }
 
     fn __len__(&self) -> usize {

@@ -97,8 +97,8 @@ impl CompiledKernel {
 impl CompiledKernel {
     /// The stages of the compile by name.
     #[getter]
-    fn asm(&self) -> Asm {
-        Asm { kernel: Arc::clone(&self.kernel) }
+    fn asm(&self, py: Python<'_>) -> Asm {
+        Asm { kernel: Arc::clone(&self.kernel), source: self.source.clone_ref(py) }
     }
 
     /// All facts about the kernel, as attributes.

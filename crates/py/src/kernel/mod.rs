@@ -9,6 +9,7 @@ pub(crate) mod globals;
 pub(crate) mod grid;
 pub(crate) mod hooks;
 pub(crate) mod interrupt;
+pub(crate) mod library;
 pub(crate) mod listed;
 pub(crate) mod load;
 pub(crate) mod metadata;

@@ -75,8 +75,9 @@ impl Guarded {
         holds
     }
 
+    /// The kernel for all other launches.
     #[cold]
-    fn plain<'k>(&'k self, kernel: &Kernel) -> Result<&'k Kernel, RuntimeError> {
+    pub(super) fn plain<'k>(&'k self, kernel: &Kernel) -> Result<&'k Kernel, RuntimeError> {
         let plain = self.plain.get_or_init(|| compile_plain(kernel));
         plain.as_ref().map(Arc::as_ref).map_err(Clone::clone)
     }

@@ -125,6 +125,17 @@ impl Kernel {
         }
     }
 
+    /// The kernel that every launch takes: this one, or the same without what it was compiled for.
+    ///
+    /// # Errors
+    /// When that cannot be compiled.
+    pub fn for_any_launch(&self) -> Result<&Kernel, RuntimeError> {
+        match &self.guarded {
+            Some(guarded) => guarded.plain(self),
+            None => Ok(self),
+        }
+    }
+
     /// Whether it is on a device already, or was refused there.
     pub fn is_loaded_on(&self, ordinal: u32) -> bool {
         let slot = self.loaded.get().and_then(|slots| slots.get(ordinal as usize));
