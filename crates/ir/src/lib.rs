@@ -38,7 +38,7 @@ pub use module::row::{
     Format, Infer, InferArgs, OpRow, Presence, Registry, Traits, TypeConstraint, ValueSpec, VerifyRule, one,
     optional, variadic,
 };
-pub use module::{Def, Module, OpInit};
+pub use module::{Def, Module, OpInit, mapped};
 pub use types::attr::{Attr, AttrKey, DeclaredKey, Elements, EnumRow};
 pub use types::{FloatKind, Type, TypeKind, TypeParam, TypeRow};
 pub use verify::{verify, verify_structure};

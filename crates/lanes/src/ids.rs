@@ -32,7 +32,7 @@ fn runs(bases: &[u32]) -> (Vec<Run>, Vec<(u32, u32)>) {
 }
 
 impl Cx<'_> {
-    /// The number of this group of lanes in its cluster; zero without clusters.
+    /// The number of this thread block in its cluster; zero without clusters.
     pub fn block_id(&mut self) -> Value {
         if self.num_blocks == 1 { self.b.i32(0) } else { self.target.block_id(&mut self.b) }
     }

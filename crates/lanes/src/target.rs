@@ -132,7 +132,7 @@ pub struct CompareSwap {
     pub new: Value,
 }
 
-/// How lanes of a group read each other's values.
+/// How lanes of a warp read each other's values.
 #[derive(Clone, Copy, Debug)]
 pub enum Shuffle {
     /// From the lane whose number differs in these bits.
@@ -203,7 +203,7 @@ pub trait LaneTarget: ElementTarget {
     /// Fills in what concerns the whole module: triple, data layout.
     fn start_module(&self, module: &mut llir::Module);
 
-    /// How a kernel of so many lanes in a group is launched, and LLVM's attributes of its function.
+    /// How a kernel of so many lanes in a thread block is launched, and LLVM's attributes of its function.
     fn kernel(&self, source: &Module, lanes: u32) -> (llir::Kernel, Vec<String>);
 
     /// The number of this lane in its thread block, `i32`.
@@ -275,8 +275,8 @@ pub trait LaneTarget: ElementTarget {
     /// that have clusters.
     fn cluster_barrier(&self, b: &mut FunctionBuilder<'_>);
 
-    /// The address at which another block of the cluster keeps what this one keeps at `pointer`, an address in memory
-    /// of the program. Only asked of machines that have clusters.
+    /// The address at which another block of the cluster keeps what this one keeps at `pointer`, an address in shared
+    /// memory. Only asked of machines that have clusters.
     fn peer(&self, b: &mut FunctionBuilder<'_>, pointer: Value, block: Value) -> Value;
 
     /// All lanes of a warp wait for each other and see each other's writes.

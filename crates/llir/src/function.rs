@@ -389,15 +389,15 @@ pub struct ParamAttributes {
 pub struct Kernel {
     /// LLVM's word for the calling convention; empty for that of functions.
     pub convention: String,
-    /// Exactly so many lanes in a group.
+    /// Exactly so many lanes in a thread block.
     pub lanes: Option<[u32; 3]>,
-    /// At most so many lanes in a group.
+    /// At most so many lanes in a thread block.
     pub max_lanes: Option<u32>,
-    /// At least so many groups on one processor at a time.
-    pub min_groups: Option<u32>,
+    /// At least so many thread blocks on an SM at a time.
+    pub min_blocks: Option<u32>,
     /// At most so many registers for a lane.
     pub max_registers: Option<u32>,
-    /// So many groups in a cluster.
+    /// So many thread blocks in a cluster.
     pub cluster: Option<[u32; 3]>,
 }
 
@@ -504,6 +504,18 @@ impl Function {
         let mut map = SecondaryMap::new();
         map.resize(self.values.len());
         map
+    }
+
+    /// How often each value is used.
+    pub fn uses(&self) -> SecondaryMap<Value, u32> {
+        let mut uses: SecondaryMap<Value, u32> = self.about_values();
+        for inst in self.layout.iter().flat_map(|block| &self.block(*block).insts) {
+            let data = self.inst(*inst);
+            for value in data.operands.iter().chain(data.targets.iter().flat_map(|call| &call.args)) {
+                uses[*value] += 1;
+            }
+        }
+        uses
     }
 
     /// Where an instruction comes from.

@@ -16,6 +16,12 @@ pub(crate) enum Place {
     Outside,
 }
 
+/// `n = round(x)`: as a float, and the sum that carries it in its low bits.
+pub(crate) struct Rounded {
+    pub(crate) float: Value,
+    pub(crate) carrier: Value,
+}
+
 /// Builds one function; see the file's documentation.
 pub(crate) struct Builder<'c, 'm> {
     pub(crate) b: &'c mut FunctionBuilder<'m>,
@@ -39,6 +45,37 @@ impl<'c, 'm> Builder<'c, 'm> {
     /// The same for values of so many lanes.
     pub(crate) fn with_lanes(&mut self, lanes: u32) -> Builder<'_, 'm> {
         Builder { b: self.b, machine: self.machine, elem: self.elem, lanes, place: self.place }
+    }
+
+    /// Rounds `x * factor` by adding a constant whose last bit is worth what it rounds to, and taking it away.
+    pub(crate) fn round_by(&mut self, x: Value, factor: f64, magic: f64) -> Rounded {
+        let magic = self.float(magic);
+        let carrier = if factor == 1.0 {
+            self.fadd(x, magic)
+        } else {
+            let factor = self.float(factor);
+            self.mul_add(x, factor, magic)
+        };
+        Rounded { float: self.fsub(carrier, magic), carrier }
+    }
+
+    /// Computes a function with at least so many lanes: every number of lanes gives the same bits.
+    pub(crate) fn in_lanes(
+        &mut self,
+        least: u32,
+        x: Value,
+        compute: impl FnOnce(&mut Builder<'_, '_>, Value) -> Value,
+    ) -> Value {
+        let lanes = self.b.ty(x).lanes().max(1);
+        if lanes >= least {
+            return compute(self, x);
+        }
+        let wide = match lanes {
+            1 => self.b.splat(x, least),
+            _ => self.b.permute(x, &(0..least).map(|lane| (lane % lanes) as i32).collect::<Vec<_>>()),
+        };
+        let result = compute(&mut self.with_lanes(least), wide);
+        if lanes == 1 { self.b.extract(result, 0) } else { self.b.slice(result, 0, lanes) }
     }
 
     /// The element type of the function.

@@ -8,7 +8,7 @@
 //! A result that is zero comes from a factor that is zero: on many processors an operation that underflows takes a
 //! hundred times longer than others, and masked-off lanes of a softmax are all of this kind. See [`Power`].
 
-use super::builder::Builder;
+use super::builder::{Builder, Rounded};
 use super::{Elem, exponential_quarters, exponential_table};
 use llir::{FloatCompare, IntCompare, Value};
 
@@ -124,27 +124,10 @@ pub(super) fn format(b: &Builder<'_, '_>) -> &'static Format {
     }
 }
 
-/// `n = round(x)`: as a float, and the sum that carries it in its low bits.
-pub(super) struct Rounded {
-    pub(super) float: Value,
-    pub(super) carrier: Value,
-}
-
 /// Rounds `x * factor` to the nearest integer; the magnitude must stay below 2^21 (F32) or 2^50 (F64).
 pub(super) fn round_product(b: &mut Builder<'_, '_>, x: Value, factor: f64) -> Rounded {
-    round_by(b, x, factor, format(b).magic)
-}
-
-/// [`round_product`] with this constant.
-fn round_by(b: &mut Builder<'_, '_>, x: Value, factor: f64, magic: f64) -> Rounded {
-    let magic = b.float(magic);
-    let carrier = if factor == 1.0 {
-        b.fadd(x, magic)
-    } else {
-        let factor = b.float(factor);
-        b.mul_add(x, factor, magic)
-    };
-    Rounded { float: b.fsub(carrier, magic), carrier }
+    let magic = format(b).magic;
+    b.round_by(x, factor, magic)
 }
 
 /// `p * 2^n` for `p` near one, rounding once; `n` may leave the exponent range by a factor of two.
@@ -206,14 +189,14 @@ impl Power {
         let facts = format(b);
         // An integer as the constant itself, so that nothing changes but the low bits.
         let magic = facts.magic + (facts.bias - 1) as f64;
-        Power { n: round_by(b, x, factor, magic) }
+        Power { n: b.round_by(x, factor, magic) }
     }
 
     /// The same for an `n` that is not positive: for [`Self::times_small`].
     fn small(b: &mut Builder<'_, '_>, x: Value, factor: f64) -> Power {
         let facts = format(b);
         let magic = facts.magic - facts.vanishing as f64;
-        Power { n: round_by(b, x, factor, magic) }
+        Power { n: b.round_by(x, factor, magic) }
     }
 
     /// `(1 + rest) * 2^n` for an `n` of [`Self::small`]: the factor is larger by a constant, with
@@ -394,7 +377,7 @@ pub(super) fn tanh(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
 fn expm1_doubled(b: &mut Builder<'_, '_>, x: Value) -> Value {
     let facts = format(b);
     let doubled = b.fadd(x, x);
-    let n = round_by(b, x, 2.0 * std::f64::consts::LOG2_E, facts.magic + facts.bias as f64);
+    let n = b.round_by(x, 2.0 * std::f64::consts::LOG2_E, facts.magic + facts.bias as f64);
     let r = if b.elem() == Elem::F32 && b.machine.has_fma() {
         // What the nearest number lacks of ln 2 shows only where `e` is so large that it hardly counts.
         let ln2 = b.float(std::f64::consts::LN_2);

@@ -10,7 +10,7 @@
 //! it should be: the result is zero there, which is as near as the other within a unit.
 
 use super::Elem;
-use super::builder::Builder;
+use super::builder::{Builder, Rounded};
 use llir::{Type, Value};
 
 /// `(exp(r) - 1 - r) / r^2` on |r| <= ln(2)/8.
@@ -44,7 +44,7 @@ pub(super) fn serves(b: &Builder<'_, '_>) -> bool {
 
 /// `exp(x)` for an `x` that is not positive.
 pub(super) fn exp(b: &mut Builder<'_, '_>, x: Value) -> Value {
-    in_registers(b, x, |b, x| {
+    b.in_lanes(LEAST, x, |b, x| {
         let x = b.at_least(x, EXP_LAST);
         let step = PowerParts::of(b, x, std::f64::consts::LOG2_E);
         let (high, low) = (b.float(LN2.0), b.float(LN2.1));
@@ -61,7 +61,7 @@ pub(super) fn exp(b: &mut Builder<'_, '_>, x: Value) -> Value {
 
 /// `2^x` for an `x` that is not positive.
 pub(super) fn exp2(b: &mut Builder<'_, '_>, x: Value) -> Value {
-    in_registers(b, x, |b, x| {
+    b.in_lanes(LEAST, x, |b, x| {
         let x = b.at_least(x, EXP2_LAST);
         let step = PowerParts::of(b, x, 1.0);
         let r = b.fsub(x, step.n);
@@ -78,24 +78,6 @@ fn back(b: &mut Builder<'_, '_>, m: Value) -> Value {
     b.fmul(m, factor)
 }
 
-/// Makes a function of at least as many lanes as the machine picks for: every number of lanes gives the same bits.
-fn in_registers(
-    b: &mut Builder<'_, '_>,
-    x: Value,
-    make: impl FnOnce(&mut Builder<'_, '_>, Value) -> Value,
-) -> Value {
-    let lanes = b.lanes();
-    if lanes >= LEAST {
-        return make(b, x);
-    }
-    let wide = match lanes {
-        0 | 1 => b.b.splat(x, LEAST),
-        _ => b.b.permute(x, &(0..LEAST).map(|lane| (lane % lanes) as i32).collect::<Vec<_>>()),
-    };
-    let made = make(&mut b.with_lanes(LEAST), wide);
-    if lanes <= 1 { b.b.extract(made, 0) } else { b.b.slice(made, 0, lanes) }
-}
-
 /// The nearest multiple of a quarter, and 2 to the power of it, larger by [`LARGER`].
 struct PowerParts {
     n: Value,
@@ -105,14 +87,7 @@ struct PowerParts {
 impl PowerParts {
     /// Of `x * factor`.
     fn of(b: &mut Builder<'_, '_>, x: Value, factor: f64) -> PowerParts {
-        let magic = b.float(MAGIC);
-        let carrier = if factor == 1.0 {
-            b.fadd(x, magic)
-        } else {
-            let factor = b.float(factor);
-            b.mul_add(x, factor, magic)
-        };
-        let n = b.fsub(carrier, magic);
+        let Rounded { float: n, carrier } = b.round_by(x, factor, MAGIC);
         let bits = b.bits(carrier);
         // What the low two bits of the number are worth above the mantissa is taken away in the table.
         let table = [0, 1, 2, 3].map(|quarters: u32| {

@@ -6,7 +6,7 @@
 //! result that is zero is made of a factor that is zero ([`super::exponential`] says why), so that there is no lower
 //! bound to cut to.
 
-use super::builder::Builder;
+use super::builder::{Builder, Rounded};
 use super::{Elem, TABLE};
 use llir::{FloatCompare, Type, Value};
 
@@ -34,7 +34,7 @@ pub(super) fn serves(b: &Builder<'_, '_>) -> bool {
 
 /// `exp(x)` for an `x` whose result does not overflow by more than a factor of two, or NaN.
 pub(super) fn exp(b: &mut Builder<'_, '_>, x: Value) -> Value {
-    in_tables(b, x, |b, x| {
+    b.in_lanes(TABLE, x, |b, x| {
         let step = PowerParts::of(b, x, std::f64::consts::LOG2_E);
         let (high, low) = (b.float(LN2.0), b.float(LN2.1));
         let r = b.neg_mul_add(high, step.n, x);
@@ -49,7 +49,7 @@ pub(super) fn exp(b: &mut Builder<'_, '_>, x: Value) -> Value {
 
 /// `2^x` for an `x` whose result does not overflow by more than a factor of two, or NaN.
 pub(super) fn exp2(b: &mut Builder<'_, '_>, x: Value) -> Value {
-    in_tables(b, x, |b, x| {
+    b.in_lanes(TABLE, x, |b, x| {
         let step = PowerParts::of(b, x, 1.0);
         let r = b.fsub(x, step.n);
         let slope = b.polynomial(r, &EXP2);
@@ -57,24 +57,6 @@ pub(super) fn exp2(b: &mut Builder<'_, '_>, x: Value) -> Value {
         let m = b.mul_add(slope, scaled, step.power);
         step.scale(b, m, (x, EXP2_LAST))
     })
-}
-
-/// Makes a function of as many lanes as a table has, where there are fewer: every number of lanes gives the same bits.
-fn in_tables(
-    b: &mut Builder<'_, '_>,
-    x: Value,
-    make: impl FnOnce(&mut Builder<'_, '_>, Value) -> Value,
-) -> Value {
-    let lanes = b.b.ty(x).lanes().max(1);
-    if lanes >= TABLE {
-        return make(b, x);
-    }
-    let wide = match lanes {
-        1 => b.b.splat(x, TABLE),
-        _ => b.b.permute(x, &(0..TABLE).map(|lane| (lane % lanes) as i32).collect::<Vec<_>>()),
-    };
-    let made = make(&mut b.with_lanes(TABLE), wide);
-    if lanes == 1 { b.b.extract(made, 0) } else { b.b.slice(made, 0, lanes) }
 }
 
 /// The nearest multiple of a sixteenth, and 2 to the power of its fraction.
@@ -86,15 +68,7 @@ struct PowerParts {
 impl PowerParts {
     /// Of `x * factor`.
     fn of(b: &mut Builder<'_, '_>, x: Value, factor: f64) -> PowerParts {
-        let magic = b.float(MAGIC);
-        let carrier = match factor == 1.0 {
-            true => b.fadd(x, magic),
-            false => {
-                let factor = b.float(factor);
-                b.mul_add(x, factor, magic)
-            }
-        };
-        let n = b.fsub(carrier, magic);
+        let Rounded { float: n, carrier } = b.round_by(x, factor, MAGIC);
         let bits = b.bits(carrier);
         let bits_of = |number| (f64::from(number) / f64::from(TABLE)).exp2() as f32;
         let table: Vec<u128> = (0..TABLE).map(|number| u128::from(bits_of(number).to_bits())).collect();

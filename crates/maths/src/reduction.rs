@@ -5,8 +5,8 @@
 //! of the mantissa and the matching bits of 2/pi (Payne and Hanek).
 
 use super::Elem;
-use super::builder::Builder;
-use super::exponential::{Rounded, round_product};
+use super::builder::{Builder, Rounded};
+use super::exponential::round_product;
 use super::rare::Rare;
 use llir::{FloatCompare, Type, Value};
 

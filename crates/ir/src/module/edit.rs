@@ -7,6 +7,11 @@ use crate::types::Type;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+/// What a map has for a value, else the value itself: what stands for it in a copy ([`Module::clone_op`]).
+pub fn mapped(map: &FxHashMap<Value, Value>, value: Value) -> Value {
+    map.get(&value).copied().unwrap_or(value)
+}
+
 impl Module {
     // --- making ---
 
@@ -282,7 +287,7 @@ impl Module {
     pub fn clone_op(&mut self, op: Op, map: &mut FxHashMap<Value, Value>) -> Op {
         let data = self.ops[op].clone();
         let init = OpInit {
-            operands: data.operands.iter().map(|value| map.get(value).copied().unwrap_or(*value)).collect(),
+            operands: data.operands.iter().map(|&value| mapped(map, value)).collect(),
             results: data.results.iter().map(|&value| self.ty(value)).collect(),
             attrs: data.attrs.clone(),
             regions: data.regions.len(),

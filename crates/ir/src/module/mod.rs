@@ -9,6 +9,8 @@
 mod edit;
 pub(crate) mod row;
 
+pub use edit::mapped;
+
 use crate::entity::{Block, Loc, Op, Region, Value};
 use crate::loc::LocTable;
 use crate::types::Type;
@@ -419,6 +421,14 @@ impl Module {
     /// Every operand slot that holds a value.
     pub fn uses(&self, value: Value) -> &[(Op, u32)] {
         &self.values[value].uses
+    }
+
+    /// The operation that uses a value, if there is one slot that holds it.
+    pub fn only_user(&self, value: Value) -> Option<Op> {
+        match self.uses(value) {
+            [(user, _)] => Some(*user),
+            _ => None,
+        }
     }
 
     /// Whether nobody uses a value.

@@ -13,8 +13,8 @@ use super::dce::SYMBOL_DCE;
 use crate::diagnostic::Diagnostic;
 use crate::entity::{Loc, Op};
 use crate::loc::LocData;
-use crate::module::Module;
 use crate::module::row::Traits;
+use crate::module::{Module, mapped};
 use crate::pass::PassRow;
 use crate::types::attr::Attr;
 use rustc_hash::FxHashMap;
@@ -83,8 +83,7 @@ fn expand(module: &mut Module, call: Op, callee: Op) -> Result<(), String> {
     let mut returned = Vec::new();
     for op in module.ops(entry).collect::<Vec<_>>() {
         if module.has(op, Traits::TERMINATOR) {
-            returned =
-                module.operands(op).iter().map(|value| map.get(value).copied().unwrap_or(*value)).collect();
+            returned = module.operands(op).iter().map(|&value| mapped(&map, value)).collect();
             continue;
         }
         let copy = module.clone_op(op, &mut map);

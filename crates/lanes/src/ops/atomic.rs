@@ -42,7 +42,7 @@ struct Elements {
 
 /// What an atomic acts on, and how.
 #[derive(Clone, Copy)]
-struct Asked {
+struct Request {
     pointer: IrValue,
     mask: Option<IrValue>,
     order: Sem,
@@ -51,8 +51,8 @@ struct Asked {
 
 /// The elements, at most so many for each instruction. The accesses of all lanes before it come first where it
 /// releases.
-fn elements(cx: &mut Cx<'_>, op: Op, asked: Asked, width: usize) -> Result<Elements> {
-    let Asked { pointer, mask, order, scope } = asked;
+fn elements(cx: &mut Cx<'_>, op: Op, request: Request, width: usize) -> Result<Elements> {
+    let Request { pointer, mask, order, scope } = request;
     let plan = plan(cx, pointer, mask, width as u64)?;
     crate::notes::note_atomics(cx, op, &plan)?;
     let owner = cx.owner_mask(&plan.free);
@@ -77,7 +77,7 @@ fn access(cx: &mut Cx<'_>, elements: &Elements, register: usize) -> AtomicAccess
 fn rmw(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let atomic = AtomicRmwOp::new(cx.module, op);
     let (kind, order, scope) = (atomic.kind(), atomic.sem(), atomic.scope());
-    let asked = Asked { pointer: atomic.ptr(), mask: atomic.mask(), order, scope };
+    let request = Request { pointer: atomic.ptr(), mask: atomic.mask(), order, scope };
     let element = ttir::types::elem(cx.module.ty(atomic.value()));
     let values = cx.registers(atomic.value())?;
     let target = cx.target;
@@ -85,10 +85,10 @@ fn rmw(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         && let Some(reductions) = target.reductions()
         && let Some(width) = reductions.width(kind, types::register(element))
     {
-        return reduce(cx, op, asked, (reductions, kind, width), &values);
+        return reduce(cx, op, request, (reductions, kind, width), &values);
     }
     let width = cx.target.atomic_width(kind, types::register(element));
-    let elements = elements(cx, op, asked, width)?;
+    let elements = elements(cx, op, request, width)?;
     let mut results = vec![None; values.len()];
     for group in &elements.groups {
         let combined: Vec<Value> = group.iter().map(|&register| values[register]).collect();
@@ -107,7 +107,7 @@ fn rmw(cx: &mut Cx<'_>, op: Op) -> Result<()> {
             });
         }
     }
-    give(cx, op, &elements, element, results)
+    set_results(cx, op, &elements, element, results)
 }
 
 /// Combines values into memory where nobody asks what was there before.
@@ -117,15 +117,15 @@ fn rmw(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 fn reduce(
     cx: &mut Cx<'_>,
     op: Op,
-    asked: Asked,
+    request: Request,
     (reductions, kind, width): (&dyn Reductions, Rmw, usize),
     values: &[Value],
 ) -> Result<()> {
-    let mut elements = elements(cx, op, asked, width)?;
+    let mut elements = elements(cx, op, request, width)?;
     let element = ttir::types::elem(cx.module.ty(cx.module.result(op, 0)));
-    let asked = asked.order;
-    elements.order = if asked.releases() { Sem::Release } else { Sem::Relaxed };
-    if asked.releases() && elements.groups.len() > 1 {
+    let order = request.order;
+    elements.order = if order.releases() { Sem::Release } else { Sem::Relaxed };
+    if order.releases() && elements.groups.len() > 1 {
         reductions.fence(&mut cx.b, elements.scope);
         elements.order = Sem::Relaxed;
     }
@@ -141,7 +141,7 @@ fn reduce(
             atomic_swap::by_swapping(cx, &access, ty, |cx, old| combine(cx, kind, old, value, element));
         }
     }
-    if asked.acquires() && touches_memory_later(cx.module, op) {
+    if order.acquires() && touches_memory_later(cx.module, op) {
         reductions.fence(&mut cx.b, elements.scope);
         cx.memory_barrier();
     }
@@ -220,21 +220,21 @@ fn cas(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let (order, scope) = (atomic.sem(), atomic.scope());
     let element = ttir::types::elem(cx.module.ty(atomic.value()));
     let (expected, new) = (cx.registers(atomic.expected())?, cx.registers(atomic.value())?);
-    let elements = elements(cx, op, Asked { pointer: atomic.ptr(), mask: None, order, scope }, 1)?;
+    let elements = elements(cx, op, Request { pointer: atomic.ptr(), mask: None, order, scope }, 1)?;
     let mut results = vec![None; expected.len()];
     for register in elements.groups.iter().map(|group| group[0]) {
         let access = access(cx, &elements, register);
         results[register] = Some(atomic_swap::compare_swap(cx, access, expected[register], new[register]));
     }
-    give(cx, op, &elements, element, results)
+    set_results(cx, op, &elements, element, results)
 }
 
 fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let atomic = AtomicLoadOp::new(cx.module, op);
     let (order, scope) = (atomic.sem(), atomic.scope());
     let element = ttir::types::elem(cx.module.ty(atomic.result()));
-    let asked = Asked { pointer: atomic.ptr(), mask: atomic.mask(), order, scope };
-    let elements = elements(cx, op, asked, 1)?;
+    let request = Request { pointer: atomic.ptr(), mask: atomic.mask(), order, scope };
+    let elements = elements(cx, op, request, 1)?;
     let ty = types::memory(element);
     let integer = Type::int(ty.lane_bits().max(8) as u16);
     let mut results = vec![None; elements.pointers.len()];
@@ -244,7 +244,7 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         let found = from_integer(cx, found, ty);
         results[register] = Some(from_memory(cx, found, element));
     }
-    give(cx, op, &elements, element, results)
+    set_results(cx, op, &elements, element, results)
 }
 
 fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
@@ -252,8 +252,8 @@ fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let (order, scope) = (atomic.sem(), atomic.scope());
     let element = ttir::types::elem(cx.module.ty(atomic.value()));
     let values = cx.registers(atomic.value())?;
-    let asked = Asked { pointer: atomic.ptr(), mask: atomic.mask(), order, scope };
-    let elements = elements(cx, op, asked, 1)?;
+    let request = Request { pointer: atomic.ptr(), mask: atomic.mask(), order, scope };
+    let elements = elements(cx, op, request, 1)?;
     for register in elements.groups.iter().map(|group| group[0]) {
         let access = access(cx, &elements, register);
         let value = to_memory(cx, values[register], element);
@@ -266,16 +266,16 @@ fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     Ok(())
 }
 
-/// The nanoseconds that one look at memory counts for on machines without a clock.
-const NANOSECONDS_OF_A_LOOK: i64 = 100;
+/// The nanoseconds that one load of a poll counts for on machines without a clock.
+const NANOSECONDS_OF_A_POLL: i64 = 100;
 
-/// One lane looks at memory until it holds what is expected, or the time is over.
+/// One lane loads until memory holds what is expected, or the time is over.
 fn poll(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let poll = AtomicPollOp::new(cx.module, op);
-    let asked = Asked { pointer: poll.ptr(), mask: None, order: poll.sem(), scope: poll.scope() };
+    let request = Request { pointer: poll.ptr(), mask: None, order: poll.sem(), scope: poll.scope() };
     let expected = cx.registers(poll.expected())?[0];
     let timeout = poll.timeout().map(|timeout| cx.registers(timeout)).transpose()?.map(|time| time[0]);
-    let elements = elements(cx, op, asked, 1)?;
+    let elements = elements(cx, op, request, 1)?;
     let access = access(cx, &elements, 0);
     let always = cx.b.bool(true);
     let mut branch = cx.b.begin_if(access.mask.unwrap_or(always));
@@ -297,22 +297,22 @@ fn poll(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     cx.b.begin_else(&mut branch, &[seen]);
     let no = cx.b.bool(false);
     let seen = cx.b.end_if(branch, &[no])[0];
-    give(cx, op, &elements, IrType::int(1), vec![Some(seen)])
+    set_results(cx, op, &elements, IrType::int(1), vec![Some(seen)])
 }
 
-/// The nanoseconds since a time, or one look more than `before`.
+/// The nanoseconds since a time, or those of one load more than `before`.
 fn passed(cx: &mut Cx<'_>, start: Option<Value>, before: Value) -> Value {
     match (start, cx.target.clock(&mut cx.b)) {
         (Some(start), Some(now)) => cx.b.sub(now, start),
         _ => {
-            let look = cx.b.i64(NANOSECONDS_OF_A_LOOK);
-            cx.b.add(before, look)
+            let once = cx.b.i64(NANOSECONDS_OF_A_POLL);
+            cx.b.add(before, once)
         }
     }
 }
 
 /// Makes the results of the lanes that acted those of all copies.
-fn give(
+fn set_results(
     cx: &mut Cx<'_>,
     op: Op,
     elements: &Elements,

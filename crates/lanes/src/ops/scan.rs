@@ -152,7 +152,7 @@ impl Scan<'_> {
         if !plans.is_empty() {
             self.warps(cx, plans, region, &mut totals, &mut fronts)?;
         }
-        self.chunks(cx, &totals, &mut fronts)?;
+        self.along_lines(cx, &totals, &mut fronts)?;
         let mut results: Vec<Option<Elements>> = vec![None; all.len()];
         for ((run, members), fronts) in axis.runs.iter().zip(runs).zip(fronts) {
             let front = self.join(cx, &fronts)?;
@@ -237,7 +237,7 @@ impl Scan<'_> {
         for (fronts, elements) in fronts.iter_mut().zip(self.shuffled(cx, neighbour, totals)) {
             fronts.push(Front { elements, holds: Some(holds) });
         }
-        if self.axis.warp_bits > 0 || self.axis.chunks > 1 {
+        if self.axis.warp_bits > 0 || self.axis.runs_of_line > 1 {
             let last = if self.reverse { rest } else { cx.b.or(lane, all) };
             *totals = self.shuffled(cx, last, totals);
         }
@@ -291,17 +291,17 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// What a lane holds further on along the axis has everything so far in front.
-    fn chunks(&self, cx: &mut Cx<'_>, totals: &[Elements], fronts: &mut [Vec<Front>]) -> Result<()> {
-        let chunks = self.axis.chunks;
-        for start in (0..totals.len()).step_by(chunks) {
+    /// A run further on along a line has the runs before it in front.
+    fn along_lines(&self, cx: &mut Cx<'_>, totals: &[Elements], fronts: &mut [Vec<Front>]) -> Result<()> {
+        let runs = self.axis.runs_of_line;
+        for start in (0..totals.len()).step_by(runs) {
             let mut sum: Option<Elements> = None;
-            for at in 0..chunks {
-                let index = start + if self.reverse { chunks - 1 - at } else { at };
+            for at in 0..runs {
+                let index = start + if self.reverse { runs - 1 - at } else { at };
                 if let Some(sum) = &sum {
                     fronts[index].insert(0, Front { elements: sum.clone(), holds: None });
                 }
-                if at + 1 < chunks {
+                if at + 1 < runs {
                     sum = Some(match &sum {
                         Some(sum) => self.combine.two(cx, sum, &totals[index])?,
                         None => totals[index].clone(),

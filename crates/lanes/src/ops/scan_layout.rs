@@ -3,8 +3,8 @@
 use layout::reduce::PARTIAL;
 use layout::{Dim, LayoutError, LinearLayout};
 
-/// The output dimension that numbers what a lane holds further on along the axis.
-const CHUNK: Dim = Dim::named("chunk");
+/// The output dimension that numbers the runs of a line.
+const RUN: Dim = Dim::named("run");
 
 /// The axis in a layout that has its positions, from the lowest bit up, in registers, lanes, warps, registers.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -12,7 +12,7 @@ pub(crate) struct Axis {
     /// Runs of neighbouring registers, in order; the runs of one line of the block behind each other.
     pub(crate) runs: Vec<Vec<u32>>,
     /// How many runs a line has.
-    pub(crate) chunks: usize,
+    pub(crate) runs_of_line: usize,
     /// Bits of the lane number along the axis; higher bits are further on.
     pub(crate) lane_mask: u32,
     /// Bits of the number of a warp along the axis.
@@ -60,7 +60,7 @@ impl Axis {
         let same = same_registers(layout);
         Some(Axis {
             runs: runs(&same, &low, &high),
-            chunks: 1 << high.len(),
+            runs_of_line: 1 << high.len(),
             lane_mask: lanes.iter().fold(0, |mask, lane| mask | 1 << lane),
             warp_bits: warps.len() as u32,
             warp_number,
@@ -112,7 +112,7 @@ fn same_registers(layout: &LinearLayout) -> Vec<u32> {
     elements.iter().map(first).collect()
 }
 
-/// The runs of all lines: registers that differ in the low bits of the axis, for each chunk of each line.
+/// The runs of all lines, each the registers that differ in the low bits of the axis alone.
 fn runs(same: &[u32], low: &[u32], high: &[u32]) -> Vec<Vec<u32>> {
     let along = low.iter().chain(high).fold(0u32, |mask, bit| mask | 1 << bit);
     let spread = |number: u32, bits: &[u32]| {
@@ -124,8 +124,8 @@ fn runs(same: &[u32], low: &[u32], high: &[u32]) -> Vec<Vec<u32>> {
     let mut runs = Vec::new();
     let lines = same.iter().enumerate().filter(|(at, from)| *at as u32 == **from && **from & along == 0);
     for (line, _) in lines {
-        for chunk in 0..1u32 << high.len() {
-            let start = line as u32 | spread(chunk, high);
+        for number in 0..1u32 << high.len() {
+            let start = line as u32 | spread(number, high);
             runs.push((0..1u32 << low.len()).map(|at| start | spread(at, low)).collect());
         }
     }
@@ -165,17 +165,17 @@ pub(crate) fn plans_of(
     let along = Dim::block(dim);
     let others: Vec<(Dim, u32)> = layout.outs().iter().filter(|out| out.0 != along).collect();
     let run_bits = axis.runs.len().ilog2();
-    let outs = [&others[..], &[(CHUNK, axis.chunks.ilog2()), (PARTIAL, axis.warp_bits)]].concat();
+    let outs = [&others[..], &[(RUN, axis.runs_of_line.ilog2()), (PARTIAL, axis.warp_bits)]].concat();
 
     let elsewhere = |basis: &[(Dim, u32)]| -> Vec<(Dim, u32)> {
         basis.iter().copied().filter(|part| part.0 != along).collect()
     };
-    // A run is numbered by its chunk, then by its line; lines are linear in their number, as registers are.
+    // A run is numbered by its place in its line, then by the line; lines are linear in their number, as registers are.
     let registers: Vec<Vec<(Dim, u32)>> = (0..run_bits)
         .map(|bit| {
-            let chunk_bits = axis.chunks.ilog2();
-            if bit < chunk_bits {
-                return vec![(CHUNK, 1 << bit)];
+            let line_bits = axis.runs_of_line.ilog2();
+            if bit < line_bits {
+                return vec![(RUN, 1 << bit)];
             }
             let first = axis.runs[1 << bit][0];
             elsewhere(&layout.apply(&[(Dim::REGISTER, first)]))

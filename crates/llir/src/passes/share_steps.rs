@@ -65,7 +65,7 @@ fn groups(function: &Function, found: &Loop) -> Vec<(Increment, Vec<Moved>)> {
     else {
         return Vec::new();
     };
-    let uses = uses(function);
+    let uses = function.uses();
     let mut inside: SecondaryMap<Block, bool> = SecondaryMap::new();
     for block in &found.blocks {
         inside[*block] = true;
@@ -97,18 +97,6 @@ fn handed(function: &Function, from: Block, to: Block) -> Option<&[Value]> {
     let mut calls = function.targets(from).iter().filter(|call| call.block == to);
     let first = calls.next()?;
     calls.next().is_none().then_some(&first.args)
-}
-
-/// How often each value is used.
-fn uses(function: &Function) -> SecondaryMap<Value, u32> {
-    let mut uses: SecondaryMap<Value, u32> = function.about_values();
-    for inst in function.layout.iter().flat_map(|block| &function.block(*block).insts) {
-        let data = function.inst(*inst);
-        for value in data.operands.iter().chain(data.targets.iter().flat_map(|call| &call.args)) {
-            uses[*value] += 1;
-        }
-    }
-    uses
 }
 
 /// Whether a value is made in some blocks.

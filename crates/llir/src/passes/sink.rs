@@ -28,7 +28,7 @@ use rustc_hash::FxHashMap;
 
 pub(super) fn sink(cx: &Context<'_>, function: &mut Function) {
     let inner = inner_loops(function);
-    let uses = uses(function);
+    let uses = function.uses();
     for block in function.layout.clone() {
         if !inner[block] {
             sink_in(cx.module, function, block, &uses);
@@ -48,18 +48,6 @@ fn inner_loops(function: &Function) -> SecondaryMap<Block, bool> {
         }
     }
     inner
-}
-
-/// How often each value is used.
-fn uses(function: &Function) -> SecondaryMap<Value, u32> {
-    let mut uses: SecondaryMap<Value, u32> = function.about_values();
-    for inst in function.layout.iter().flat_map(|block| &function.block(*block).insts) {
-        let data = function.inst(*inst);
-        for value in data.operands.iter().chain(data.targets.iter().flat_map(|call| &call.args)) {
-            uses[*value] += 1;
-        }
-    }
-    uses
 }
 
 fn sink_in(module: &Module, function: &mut Function, block: Block, uses: &SecondaryMap<Value, u32>) {

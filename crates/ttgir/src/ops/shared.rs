@@ -36,6 +36,12 @@ pub fn allocate_with(builder: &mut Builder<'_>, block: Value, ty: Type) -> Value
     builder.build_as(&LOCAL_ALLOC, &[block], &LocalAllocOp::attrs(None), ty)
 }
 
+/// Loads a block from shared memory; the token is that of a wait for the copies that fill it.
+pub fn load_from(builder: &mut Builder<'_>, memory: Value, token: Option<Value>, ty: Type) -> Value {
+    let operands: Vec<Value> = [memory].into_iter().chain(token).collect();
+    builder.build_as(&LOCAL_LOAD, &operands, &[], ty)
+}
+
 ir::op_view! {
     LocalAllocOp of LOCAL_ALLOC {
         operands { src: Optional TENSOR_ONLY }

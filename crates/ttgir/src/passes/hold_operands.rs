@@ -14,11 +14,11 @@
 
 use super::context::Context;
 use super::insert_fences::is_filled_once;
-use super::pipeline_loops::load_from_memory;
 use super::residency::{Residency, dots_of, loop_words, words};
 use crate::Encoding;
 use crate::encoding::replace_encoding;
 use crate::ops::group_dot::WarpGroupDotOp;
+use crate::ops::shared::load_from;
 use crate::types::memdesc;
 use ir::pass::PassRow;
 use ir::{Builder, Diagnostic, Module, Op, Type, Value};
@@ -64,7 +64,7 @@ fn hold(module: &mut Module, op: Op, registers: u64, residency: &Residency) {
         let value = match held.get(&(memory, ty)) {
             Some(&value) => value,
             None => {
-                let value = load_from_memory(&mut Builder::before(module, op), memory, ty);
+                let value = load_from(&mut Builder::before(module, op), memory, None, ty);
                 let more = taken + words(module, value);
                 if more > registers || !residency.stays(more) {
                     module.erase(module.def_op(value).expect("a load gives it"));

@@ -48,7 +48,7 @@ impl Drop for Entered {
 pub(super) fn current(driver: &Driver) -> Result<u32, Refused> {
     let mut ordinal = 0;
     // SAFETY: `ordinal` is a place for the answer.
-    check(unsafe { (driver.api.get_device)(&raw mut ordinal) }, "tell the current device")?;
+    check(unsafe { (driver.api.get_device)(&raw mut ordinal) }, "read the current device")?;
     Ok(ordinal.unsigned_abs())
 }
 
@@ -98,7 +98,7 @@ impl Vendor for Hip {
         let mut properties = Box::new(Properties([0; PROPERTY_BYTES]));
         // SAFETY: the place is larger than the structure.
         let status = unsafe { (driver.api.get_device_properties)(&raw mut *properties, ordinal as i32) };
-        check(status, "tell the properties of a device")?;
+        check(status, "read the properties of a device")?;
         Ok(Hip { driver, ordinal, properties })
     }
 

@@ -56,7 +56,7 @@ pub(super) unsafe fn submit_and_read(
     kernel.gpu.with(|api| {
         // SAFETY: the stream is the caller's, and `capturing` is a place for the answer.
         let status = unsafe { (api.stream_is_capturing)(stream, &raw mut capturing) };
-        check(status, "tell whether a graph is captured")
+        check(status, "ask whether a graph is captured")
     })?;
     if capturing != 0 {
         return Err(TargetError::Launch(format!(

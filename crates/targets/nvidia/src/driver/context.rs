@@ -26,7 +26,7 @@ impl Drop for Entered<'_> {
 fn current(driver: &Driver) -> Result<Handle, Refused> {
     let mut context = std::ptr::null_mut();
     // SAFETY: `context` is a place for the answer.
-    check(unsafe { (driver.api.ctx_get_current)(&raw mut context) }, "tell the current context")?;
+    check(unsafe { (driver.api.ctx_get_current)(&raw mut context) }, "read the current context")?;
     Ok(context)
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn current_ordinal(driver: &Driver) -> Result<u32, Refused> {
     }
     let mut handle = 0;
     // SAFETY: `handle` is a place for the answer, and there is a current context.
-    check(unsafe { (driver.api.ctx_get_device)(&raw mut handle) }, "tell the current device")?;
+    check(unsafe { (driver.api.ctx_get_device)(&raw mut handle) }, "read the current device")?;
     Ok(driver.gpus().iter().find(|gpu| gpu.handle == handle).map_or(0, |gpu| gpu.ordinal))
 }
 

@@ -225,7 +225,7 @@ fn head(out: &mut String, function: &Function) -> Result<(), String> {
     if let Some(count) = kernel.max_lanes.filter(|_| kernel.lanes.is_none()) {
         _ = writeln!(out, ".maxntid {count}, 1, 1");
     }
-    if let Some(count) = kernel.min_groups {
+    if let Some(count) = kernel.min_blocks {
         _ = writeln!(out, ".minnctapersm {count}");
     }
     if let Some(count) = kernel.max_registers {

@@ -25,11 +25,10 @@ pub(crate) use build::{
 
 use kernel_maps::Written;
 
-use super::pipeline_loops::load_from;
 use crate::infer;
 use crate::ops::bulk::{BulkLoadOp, BulkStoreOp};
 use crate::ops::group_dot::WARP_GROUP_DOT_WAIT;
-use crate::ops::shared::{AllocOp, MemdescTransOp, allocate};
+use crate::ops::shared::{AllocOp, MemdescTransOp, allocate, load_from};
 use crate::types::{memdesc, memdesc_type};
 use ir::pass::PassRow;
 use ir::{Attr, Block, Builder, Def, Diagnostic, Module, Op, Place, Type, TypeParam, Value};

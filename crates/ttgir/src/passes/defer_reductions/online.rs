@@ -151,16 +151,16 @@ fn find(module: &Module, carried: Carried) -> Option<Online> {
     let users = || module.uses(next).iter().map(|user| user.0);
     let difference = users().find(|&user| module.is(user, &SUBF) && module.operands(user) == [arg, next])?;
     let (exp, scale) = only_exp(module, module.result(difference, 0))?;
-    let scaled = only_user(module, scale).filter(|&user| module.is(user, &MULF))?;
+    let scaled = module.only_user(scale).filter(|&user| module.is(user, &MULF))?;
     let sum_arg = other(module, scaled, scale)?;
-    let add = only_user(module, module.result(scaled, 0)).filter(|&user| module.is(user, &ADDF))?;
+    let add = module.only_user(module.result(scaled, 0)).filter(|&user| module.is(user, &ADDF))?;
     let term = other(module, add, module.result(scaled, 0))?;
     let total = Reduction::of_value(module, carried, term)
         .filter(|total| total.row.is(&ADDF) && total.axis == largest.axis)?;
 
     let spread = users().find(|&user| user != difference && Some(user) != module.last_op(carried.body))?;
     let shifts = spread_over(module, spread, largest.axis)?;
-    let shifted = only_user(module, shifts).filter(|&user| module.is(user, &SUBF))?;
+    let shifted = module.only_user(shifts).filter(|&user| module.is(user, &SUBF))?;
     if module.operands(shifted) != [largest.source, shifts] {
         return None;
     }
@@ -179,16 +179,9 @@ fn carried_sum(module: &Module, carried: Carried, arg: Value, next: Value) -> Op
     (fits && sum != carried).then_some(sum)
 }
 
-fn only_user(module: &Module, value: Value) -> Option<Op> {
-    match module.uses(value) {
-        [(user, _)] => Some(*user),
-        _ => None,
-    }
-}
-
 /// The exponential of a value that is used for nothing else.
 fn only_exp(module: &Module, value: Value) -> Option<(&'static OpRow, Value)> {
-    let op = only_user(module, value)?;
+    let op = module.only_user(value)?;
     Some((exp_row(module, op)?, module.result(op, 0)))
 }
 
@@ -199,6 +192,6 @@ fn spread_over(module: &Module, op: Op, axis: usize) -> Option<Value> {
         return Some(result);
     }
     ExpandDimsOp::of(module, op).filter(|expand| expand.axis() == axis)?;
-    let broadcast = only_user(module, result).filter(|&user| module.is(user, &BROADCAST))?;
+    let broadcast = module.only_user(result).filter(|&user| module.is(user, &BROADCAST))?;
     Some(module.result(broadcast, 0))
 }

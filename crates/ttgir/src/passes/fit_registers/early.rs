@@ -13,8 +13,8 @@
 use super::{only_reads, writes};
 use crate::Machine;
 use crate::ops::convert::ConvertLayoutOp;
-use crate::ops::shared::allocate_with;
-use crate::passes::pipeline_loops::{is_dot, load_from_memory, memory_between};
+use crate::ops::shared::{allocate_with, load_from};
+use crate::passes::pipeline_loops::{is_dot, memory_between};
 use crate::types::memdesc_type;
 use ir::{Block, Builder, Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
@@ -87,7 +87,7 @@ impl Found {
             module.move_before(first, op);
         }
         let memory = allocate_with(&mut Builder::before(module, first), self.value, memory);
-        let loaded = load_from_memory(&mut Builder::before(module, user.0), memory, to);
+        let loaded = load_from(&mut Builder::before(module, user.0), memory, None, to);
         let conversion = module.def_op(old);
         module.replace_uses(old, loaded);
         if let Some(conversion) = conversion {

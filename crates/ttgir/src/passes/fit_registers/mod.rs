@@ -17,11 +17,11 @@
 mod early;
 mod late;
 
-use super::pipeline_loops::{feeds_dot, is_dot, load_from_memory, memory_between};
+use super::pipeline_loops::{feeds_dot, is_dot, memory_between};
 use crate::Machine;
 use crate::module::operands_stay;
 use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
-use crate::ops::shared::allocate_with;
+use crate::ops::shared::{allocate_with, load_from};
 use crate::passes::context::Context;
 use crate::passes::residency::{RESERVE, words};
 use crate::types::memdesc_type;
@@ -223,7 +223,7 @@ fn to_memory(
     };
     for (user, slot) in module.uses(value).to_vec() {
         if module.is_inside(user, op) {
-            let loaded = load_from_memory(&mut Builder::before(module, user), memory, ty);
+            let loaded = load_from(&mut Builder::before(module, user), memory, None, ty);
             module.set_operand(user, slot as usize, loaded);
         }
     }

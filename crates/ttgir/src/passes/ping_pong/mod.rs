@@ -22,11 +22,10 @@ mod direct;
 mod staged;
 
 use super::context::Context;
-use super::pipeline_loops::load_from_memory;
 use crate::ops::schedule::{
     COND_BARRIER, LANE_ID, MayCross, SCHED_BARRIER, SET_PRIORITY, SchedBarrierOp, SetPriorityOp,
 };
-use crate::ops::shared::{MEMDESC_SUBSLICE, MemdescSubsliceOp};
+use crate::ops::shared::{MEMDESC_SUBSLICE, MemdescSubsliceOp, load_from};
 use crate::types::{TOKEN_ONLY, memdesc, memdesc_part_type};
 use crate::{Encoding, SharedEncoding};
 use ir::pass::PassRow;
@@ -183,7 +182,7 @@ impl<'m> Weaver<'m> {
                 1 => from,
                 _ => self.builder.build_as(&MEMDESC_SUBSLICE, &[from], &attrs, of_part),
             };
-            load_from_memory(&mut self.builder, slice, like(whole, &part))
+            load_from(&mut self.builder, slice, None, like(whole, &part))
         })
     }
 

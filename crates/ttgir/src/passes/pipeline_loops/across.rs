@@ -121,7 +121,7 @@ impl Next {
     ) -> Next {
         let mut values = outer.values(builder.module, &state);
         copy_slice(builder, &outer.ahead.slice, &mut values, is_there);
-        let get = |value: &Value| values.get(value).copied().unwrap_or(*value);
+        let get = |value: &Value| ir::mapped(&values, *value);
         let needs = outer.needs.iter().map(get).collect();
         let inner = ForOp::new(builder.module, op);
         let inits = plan.ahead.carried.iter().map(|&number| get(&inner.inits()[number]));
@@ -149,7 +149,7 @@ impl Next {
         begin(builder, plan, rings, &mut values, self.is_there, index);
         builder.loc = builder.module.loc(op);
         let counter = builder.build(&ADDI, &[self.inner[0], step], &[]);
-        let carried = yielded.iter().map(|value| values.get(value).copied().unwrap_or(*value));
+        let carried = yielded.iter().map(|&next| ir::mapped(&values, next));
         let inner = std::iter::once(counter).chain(carried).collect();
         let step = Next { inner, ..self.clone() };
         let is_over = compare(builder, CmpIPredicate::Sge, counter, upper);
@@ -164,7 +164,7 @@ impl Next {
         let mut values = outer.values(builder.module, &self.outer);
         copy_slice(builder, &outer.ahead.slice, &mut values, self.is_there);
         let counter = builder.build(&ADDI, &[self.outer[0], step], &[]);
-        let carried = yielded.iter().map(|value| values.get(value).copied().unwrap_or(*value));
+        let carried = yielded.iter().map(|&next| ir::mapped(&values, next));
         let state = std::iter::once(counter).chain(carried).collect();
         let is_left = compare(builder, CmpIPredicate::Slt, counter, upper);
         // Behind the last tile the counter may wrap.

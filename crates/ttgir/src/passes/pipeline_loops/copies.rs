@@ -92,7 +92,7 @@ pub(super) fn begin(
     let mut tokens = Vec::new();
     for (copy, &ring) in plan.copies.iter().zip(&rings.blocks).filter(|(copy, _)| !copy.bulk) {
         builder.loc = builder.module.loc(copy.load);
-        let get = |value: Value| values.get(&value).copied().unwrap_or(value);
+        let get = |value: Value| ir::mapped(values, value);
         let load = AccessOp::new(builder.module, copy.load);
         let (pointer, mask) = (get(load.ptr()), load.mask().map(get));
         let attrs = AsyncCopyOp::attrs(load.cache(), load.evict(), false, copy.vector as u32);
@@ -119,7 +119,7 @@ pub(super) fn begin_bulk(
     expect(builder, barrier, bytes, condition);
     for (copy, &ring) in copies() {
         builder.loc = builder.module.loc(copy.load);
-        let get = |value: &Value| values.get(value).copied().unwrap_or(*value);
+        let get = |value: &Value| ir::mapped(values, *value);
         let of = DescriptorAccessOp::new(builder.module, copy.load);
         let (desc, corner): (Value, Vec<Value>) = (of.desc(), of.indices().iter().map(get).collect());
         let target = view(builder, ring, copy, index);

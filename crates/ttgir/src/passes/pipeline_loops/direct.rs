@@ -103,8 +103,7 @@ fn ordered(module: &Module, copy: &PipelinedLoad, context: &Context) -> Option<O
     if !is_near(module, of.ptr()) {
         return None;
     }
-    let mut users = module.uses(value).iter();
-    let user = ConvertLayoutOp::of(module, users.next()?.0).filter(|_| users.next().is_none())?;
+    let user = ConvertLayoutOp::of(module, module.only_user(value)?)?;
     let Some(SharedEncoding::SharedLinear { offset: memory, .. }) =
         memory_between(ty, module.ty(user.result()), context.machine)
     else {

@@ -5,7 +5,9 @@ use super::copies::{Rings, Values, begin, carry, carry_through, compare, integer
 use super::plan::{PipelinePlan, PipelinedLoad};
 use crate::ops::async_copy::{ASYNC_WAIT, AsyncWaitOp};
 use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
-use crate::ops::shared::{AllocOp, LOCAL_DEALLOC, LOCAL_LOAD, MEMDESC_TRANS, MemdescTransOp, allocate};
+use crate::ops::shared::{
+    AllocOp, LOCAL_DEALLOC, LOCAL_LOAD, MEMDESC_TRANS, MemdescTransOp, allocate, load_from,
+};
 use crate::passes::bulk_copies::{barrier_at, end_barriers, lies_as, make_barriers, replace_memory, wait};
 use crate::types::{memdesc_type, token_type};
 use crate::{Encoding, infer, replace_encoding};
@@ -107,7 +109,7 @@ fn prologue(module: &mut Module, op: Op, body: Block, plan: &PipelinePlan, rings
         }
         begin(&mut builder, plan, rings, &mut values, condition, index);
         for (&number, state) in plan.ahead.carried.iter().zip(&mut states) {
-            *state = values.get(&yielded[number]).copied().unwrap_or(yielded[number]);
+            *state = ir::mapped(&values, yielded[number]);
         }
         builder.loc = builder.module.loc(op);
         counter = builder.build(&ADDI, &[counter, step], &[]);
@@ -283,12 +285,6 @@ fn stays_in_block(module: &Module, conversion: Op) -> bool {
     blocks(module.ty(conversion.src())) == blocks(module.ty(conversion.result()))
 }
 
-/// Loads a buffer into registers; a token is of a wait for the copies that fill it.
-pub(crate) fn load_from(builder: &mut Builder<'_>, buffer: Value, token: Option<Value>, ty: Type) -> Value {
-    let operands: Vec<Value> = [buffer].into_iter().chain(token).collect();
-    builder.build_as(&LOCAL_LOAD, &operands, &[], ty)
-}
-
 fn load_instead(builder: &mut Builder<'_>, user: Op, buffer: Value, token: Option<Value>) {
     let old = builder.module.result(user, 0);
     let ty = builder.module.ty(old);
@@ -381,7 +377,7 @@ fn issue(
     }
     begin(&mut builder, plan, rings, &mut values, condition, index);
     for (&number, &arg) in plan.ahead.carried.iter().zip(ahead) {
-        let next = values.get(&yielded[number]).copied().unwrap_or(yielded[number]);
+        let next = ir::mapped(&values, yielded[number]);
         yield_as(module, body, arg, next);
     }
 }

@@ -36,10 +36,9 @@ mod turns;
 mod unroll;
 
 pub(super) use copies::{carry, yield_as};
-pub(super) use expand::load_from;
 pub(crate) use plan::{feeds_dot, is_dot};
 pub use registers::PREFETCH_LOADS;
-pub(super) use staged::{load_from_memory, memory_between};
+pub(super) use staged::memory_between;
 pub use unroll::UNROLL_LOADS;
 
 use super::context::Context;

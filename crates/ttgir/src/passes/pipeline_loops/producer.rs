@@ -66,7 +66,7 @@ impl Producer<'_, '_> {
     }
 
     fn condition(&mut self, part: &Part, condition: Value, values: &mut Values, state: RingState) -> Op {
-        let condition = values.get(&condition).copied().unwrap_or(condition);
+        let condition = ir::mapped(values, condition);
         self.builder.loc = self.builder.module.loc(part.op);
         let ty = Type::int(32);
         let init = OpInit {
@@ -87,7 +87,7 @@ impl Producer<'_, '_> {
     fn a_loop(&mut self, part: &Part, values: &mut Values, state: RingState) -> Op {
         let builder = &mut self.builder;
         let of = ForOp::new(builder.module, part.op);
-        let get = |value: Value| values.get(&value).copied().unwrap_or(value);
+        let get = |value: Value| ir::mapped(values, value);
         let carried = &part.bodies[0].ahead.carried;
         let inits = carried.iter().map(|&number| get(of.inits()[number])).chain(state);
         let operands: Vec<Value> =
@@ -124,7 +124,7 @@ impl Producer<'_, '_> {
                 Inner::Parts(parts) => self.parts(parts, values, state),
             };
         }
-        let next = next.iter().map(|value| values.get(value).copied().unwrap_or(*value));
+        let next = next.iter().map(|&next| ir::mapped(values, next));
         let next: Vec<Value> = next.chain(state).collect();
         self.builder.build_effect(&YIELD, &next, &[]);
         self.builder.place = after;

@@ -133,8 +133,7 @@ fn prefetch(module: &mut Module, op: Op, plan: &PrefetchPlan) {
     let yielded = yielded(module, body).to_vec();
     let numbers = &plan.ahead.carried;
     let mut states: Vec<Value> = numbers.iter().map(|&number| of.inits()[number]).collect();
-    let next =
-        |values: &Values, number: usize| values.get(&yielded[number]).copied().unwrap_or(yielded[number]);
+    let next = |values: &Values, number: usize| ir::mapped(values, yielded[number]);
     // The first iterations.
     let mut builder = Builder::before(module, op);
     let mut counter = lower;

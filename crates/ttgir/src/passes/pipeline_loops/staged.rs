@@ -19,7 +19,7 @@ use super::copies::{Values, bind, carry, compare, copy_slice, guard, place, yiel
 use super::plan::{PipelinePlan, PipelinedLoad};
 use crate::Machine;
 use crate::ops::convert::ConvertLayoutOp;
-use crate::ops::shared::{LOCAL_LOAD, LOCAL_STORE, allocate};
+use crate::ops::shared::{LOCAL_STORE, allocate, load_from};
 use crate::types::memdesc_type;
 use crate::{BasisList, Encoding, SharedEncoding};
 use ir::{Block, Builder, Module, Op, OpInit, Place, Type, Value};
@@ -45,8 +45,7 @@ pub(super) fn stage(module: &mut Module, op: Op, plan: &PipelinePlan, machine: &
     let numbers = plan.ahead.carried.clone();
     let states: Vec<Value> = numbers.iter().map(|&number| of.inits()[number]).collect();
     let yielded = of.yielded().to_vec();
-    let next =
-        |values: &Values, number: usize| values.get(&yielded[number]).copied().unwrap_or(yielded[number]);
+    let next = |values: &Values, number: usize| ir::mapped(values, yielded[number]);
 
     let mut builder = Builder::before(module, op);
     let has_any = compare(&mut builder, CmpIPredicate::Slt, lower, upper);
@@ -153,11 +152,6 @@ fn store(builder: &mut Builder<'_>, plan: &PipelinePlan, values: &[Value], buffe
     }
 }
 
-/// What shared memory holds, in a layout.
-pub(in crate::passes) fn load_from_memory(builder: &mut Builder<'_>, memory: Value, ty: Type) -> Value {
-    builder.build_as(&LOCAL_LOAD, &[memory], &[], ty)
-}
-
 /// Users of the loads read the buffers, each in the layout that it wants.
 fn read(module: &mut Module, plan: &PipelinePlan, buffers: &[Value]) {
     for (copy, &buffer) in plan.copies.iter().zip(buffers) {
@@ -166,13 +160,13 @@ fn read(module: &mut Module, plan: &PipelinePlan, buffers: &[Value]) {
             let Some(conversion) = ConvertLayoutOp::of(module, user) else { continue };
             let result = conversion.result();
             let ty = module.ty(result);
-            let loaded = load_from_memory(&mut Builder::before(module, user), buffer, ty);
+            let loaded = load_from(&mut Builder::before(module, user), buffer, None, ty);
             module.replace_uses(result, loaded);
             module.erase(user);
         }
         if !module.is_unused(value) {
             let ty = module.ty(value);
-            let loaded = load_from_memory(&mut Builder::before(module, copy.load), buffer, ty);
+            let loaded = load_from(&mut Builder::before(module, copy.load), buffer, None, ty);
             module.replace_uses(value, loaded);
         }
     }
@@ -205,7 +199,7 @@ fn finish(module: &mut Module, op: Op, body: Block, has_any: Value, counter: usi
         module.append(then, copy);
     }
     let ends: Vec<Value> = module.operands(last)[..carried].to_vec();
-    let ends: Vec<Value> = ends.iter().map(|end| values.get(end).copied().unwrap_or(*end)).collect();
+    let ends: Vec<Value> = ends.iter().map(|&end| ir::mapped(&values, end)).collect();
     end(module, then, &ends, loc);
     let otherwise = module.add_block(module.region(branch, 1));
     end(module, otherwise, &results[..carried], loc);

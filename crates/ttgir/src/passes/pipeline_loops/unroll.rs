@@ -322,7 +322,7 @@ fn repeat(builder: &mut Builder<'_>, op: Op, wide: Op, plan: &UnrollPlan, copies
             copy_of(builder, inner, &mut values, condition);
         }
         for (state, &number) in states.iter_mut().zip(moving) {
-            *state = values.get(&yielded[number]).copied().unwrap_or(yielded[number]);
+            *state = ir::mapped(&values, yielded[number]);
         }
         iterations.push(values);
     }
@@ -334,8 +334,8 @@ fn repeat(builder: &mut Builder<'_>, op: Op, wide: Op, plan: &UnrollPlan, copies
         for &inner in ops.iter().filter(|inner| !early.contains(inner)) {
             copy_of(builder, inner, &mut values, condition);
         }
-        for (number, next) in yielded.iter().enumerate() {
-            let next = values.get(next).copied().unwrap_or(*next);
+        for (number, &next) in yielded.iter().enumerate() {
+            let next = ir::mapped(&values, next);
             let condition = condition.filter(|_| !copies.motions.contains_key(&number));
             chained[number] = either(builder, condition, next, chained[number]);
         }

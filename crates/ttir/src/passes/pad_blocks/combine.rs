@@ -133,11 +133,8 @@ fn counted_function(module: &mut Module, from: Block, to: Block) {
         let copy = module.clone_op(op, &mut map);
         module.append(to, copy);
     }
-    let returned: Vec<Value> = CombinedOp::new(module, end)
-        .result()
-        .iter()
-        .map(|value| map.get(value).copied().unwrap_or(*value))
-        .collect();
+    let returned: Vec<Value> =
+        CombinedOp::new(module, end).result().iter().map(|&value| ir::mapped(&map, value)).collect();
     let row = module.row(end);
     let mut b = Builder::new(module, Place::End(to));
     let zero = constant::int(&mut b, flag(), 0);

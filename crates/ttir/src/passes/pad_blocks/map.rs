@@ -98,8 +98,7 @@ fn conditional(module: &mut Module, from: Block, to: Block, pack: usize) {
         let copy = b.module.clone_op(op, &mut map);
         b.module.append(yes, copy);
     }
-    let results: Vec<Value> =
-        returned.iter().map(|value| map.get(value).copied().unwrap_or(*value)).collect();
+    let results: Vec<Value> = returned.iter().map(|&value| ir::mapped(&map, value)).collect();
     Builder::new(b.module, Place::End(yes)).build_effect(&YIELD, &results, &[]);
     let mut other = Builder::new(b.module, Place::End(no));
     let nothing: Vec<Value> = types.iter().map(|&ty| nothing(&mut other, ty)).collect();

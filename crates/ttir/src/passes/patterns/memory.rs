@@ -24,7 +24,7 @@ fn sum_is_safe(module: &Module, inner: AddPtrOp<'_>, outer: AddPtrOp<'_>) -> boo
     if ty != module.ty(outer.offset()) {
         return false;
     }
-    let bits = elem(ty).as_int().unwrap_or(0);
+    let bits = elem(ty).as_int().expect("verified: an offset is a number of bits");
     if bits == 64 {
         return true;
     }

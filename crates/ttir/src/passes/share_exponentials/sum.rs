@@ -51,11 +51,11 @@ impl Sum {
             (None, None) => None,
             _ => return None,
         };
-        let mul = only_user(module, scaled_by).filter(|&user| module.is(user, &MULF))?;
+        let mul = module.only_user(scaled_by).filter(|&user| module.is(user, &MULF))?;
         let total = other(module, mul, scaled_by)?;
         let scaled = module.result(mul, 0);
-        let add = only_user(module, scaled).filter(|&user| module.is(user, &ADDF))?;
-        let is_sum = other(module, add, scaled)? == added && only_user(module, added) == Some(add);
+        let add = module.only_user(scaled).filter(|&user| module.is(user, &ADDF))?;
+        let is_sum = other(module, add, scaled)? == added && module.only_user(added) == Some(add);
         let here = module.block_of(add);
         let is_here = powers.powers.iter().all(|&power| module.block_of(power) == here);
         (is_sum && is_here).then_some(Sum {
@@ -99,7 +99,7 @@ impl Sum {
 
 /// What an exponential is used as, and the comparison of `of` with -inf that makes it 0.
 fn masked(module: &Module, power: Value, of: Value) -> Option<(Value, Option<Value>)> {
-    let user = only_user(module, power)?;
+    let user = module.only_user(power)?;
     let Some(select) = SelectOp::of(module, user) else { return Some((power, None)) };
     let compare = CmpFOp::def(module, select.condition())?;
     let fits = select.false_value() == power
@@ -114,13 +114,6 @@ fn masked(module: &Module, power: Value, of: Value) -> Option<(Value, Option<Val
 fn number(module: &Module, value: Value) -> Option<f64> {
     let kind = elem(module.ty(value)).as_float()?;
     Some(float_value(kind, constant::splat_bits(module.constant(value)?)?))
-}
-
-fn only_user(module: &Module, value: Value) -> Option<Op> {
-    match module.uses(value) {
-        [(user, _)] => Some(*user),
-        _ => None,
-    }
 }
 
 /// The other operand of an operation of two.
