@@ -38,10 +38,10 @@ pub mod roots;
 pub mod types;
 
 pub use from_ttir::{
-    Combine, GUARDS, LOAD_NOTES, MAP_OF, MAP_WRITTEN, MapPart, MapParts, from_ttir, guards, load_notes,
-    map_parts,
+    Combine, GUARDS, LOAD_NOTES, MAP_OF, MAP_WRITTEN, MapPart, MapParts, PERSISTENCE, PROGRAMS, from_ttir,
+    guards, load_notes, map_parts, persistence, programs_param,
 };
-pub use machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number, Roles};
+pub use machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number, Persistence, Roles};
 pub use module::{Config, set_shared, target};
 
 pub use encoding::{
@@ -68,6 +68,7 @@ pub static PASSES: &[&ir::pass::PassRow] = &[
     &from_ttir::BOX_LOADS,
     &from_ttir::KEEP_DESCRIPTORS,
     &from_ttir::EXPAND_CAT,
+    &from_ttir::PERSIST,
     &passes::SPLIT_PRECISION,
     &passes::REBASE_POINTERS,
     &passes::ACCELERATE_DOTS,

@@ -138,6 +138,17 @@ pub enum Roles {
     All,
 }
 
+/// Whether kernels become loops over the programs of their launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Persistence {
+    /// Never.
+    Never,
+    /// No, but kernels say what launches would gain by it.
+    Noted,
+    /// Those that can.
+    Loop,
+}
+
 /// Facts about a machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Machine {
@@ -193,6 +204,8 @@ pub struct Machine {
     pub bulk_loads: bool,
     /// Which loops have warps that do nothing but begin copies.
     pub roles: Roles,
+    /// Whether kernels become loops over the programs of their launch.
+    pub persistence: Persistence,
     /// The length of the sums of a dot from which groups of warps that do not begin copies take turns with the matrix
     /// units; none: never.
     pub turns: Option<u32>,
@@ -243,6 +256,7 @@ impl Machine {
         bulk_loads: false,
         bulk_store: false,
         roles: Roles::None,
+        persistence: Persistence::Never,
         turns: None,
         ping_pong: None,
         matrix_load: false,
@@ -295,6 +309,7 @@ impl fmt::Display for Machine {
         writeln!(f, "bulk copies: {}, for stores: {}", self.bulk_copy, self.bulk_store)?;
         writeln!(f, "bulk copies for loads by addresses: {}", self.bulk_loads)?;
         writeln!(f, "roles of warps: {:?}, taking turns: {:?}", self.roles, self.turns)?;
+        writeln!(f, "loops over programs: {:?}", self.persistence)?;
         writeln!(f, "groups half an iteration apart: {:?}", self.ping_pong)?;
         writeln!(f, "matrix loads: {}, stores: {}", self.matrix_load, self.matrix_store)?;
         for row in self.matrix {

@@ -16,12 +16,15 @@ mod machines;
 use ir::text::{ParseOptions, PrintOptions, parse, print};
 use machines::{GROUP, RUNS, WARP, WIDE};
 use std::path::Path;
-use ttgir::{Machine, Roles};
+use ttgir::{Machine, Persistence, Roles};
 
 /// Matrix instructions of groups of warps, and bulk copies both ways.
 static BULK: Machine = Machine { name: "bulk", bulk_copy: true, bulk_store: true, ..GROUP };
 /// The same, also for loads by addresses.
 static LOADS: Machine = Machine { name: "loads", bulk_loads: true, ..BULK };
+/// The same with loops over programs, and with notes of what gains by them.
+static LOOPS: Machine = Machine { name: "loops", persistence: Persistence::Loop, ..LOADS };
+static NOTES: Machine = Machine { name: "notes", persistence: Persistence::Noted, ..LOADS };
 /// The same as without, with warps that begin copies where loops ask for them.
 static ROLES: Machine = Machine { name: "roles", roles: Roles::Asked, ..BULK };
 
@@ -35,7 +38,8 @@ static APART: Machine = Machine { name: "apart", ping_pong: Some(64 * 64 * 32 * 
 const MARK: &str = "\n// expect\n";
 
 fn named(name: &str) -> &'static Machine {
-    let all = [&Machine::BASE, &WARP, &GROUP, &BULK, &LOADS, &ROLES, &WIDE, &RUNS, &TIGHT, &APART];
+    let all =
+        [&Machine::BASE, &WARP, &GROUP, &BULK, &LOADS, &LOOPS, &NOTES, &ROLES, &WIDE, &RUNS, &TIGHT, &APART];
     all.into_iter().find(|machine| machine.name == name).unwrap_or_else(|| panic!("no machine {name}"))
 }
 

@@ -13,7 +13,7 @@ use ir::text::{ParseOptions, PrintOptions, parse, print};
 use std::fmt::Write;
 use std::path::Path;
 use ttir::axis::AxisInfo;
-use ttir::boxes::{BoxLoad, Poly};
+use ttir::boxes::{BoxAccess, Poly};
 use ttir::ops::access::AccessOp;
 use ttir::types::is_tensor;
 
@@ -128,7 +128,7 @@ fn sum_of(module: &ir::Module, poly: &Poly) -> String {
     if text.is_empty() { "0".to_owned() } else { text }
 }
 
-fn describe_box(module: &ir::Module, load: &BoxLoad) -> String {
+fn describe_box(module: &ir::Module, load: &BoxAccess) -> String {
     let axes = load.axes.iter().map(|axis| {
         let end = axis.extent.as_ref().map_or("open".to_owned(), |extent| sum_of(module, extent));
         let [start, stride] = [&axis.start, &axis.stride].map(|poly| sum_of(module, poly));
@@ -141,21 +141,28 @@ fn describe_box(module: &ir::Module, load: &BoxLoad) -> String {
 #[test]
 fn boxes_are_what_the_fixtures_say() {
     each_fixture("boxes", |command, module| {
-        assert_eq!(command, "// test boxes");
+        let with_stores = command == "// test boxes stores";
+        assert!(with_stores || command == "// test boxes", "{command}");
         let mut out = String::new();
         for function in module.ops(module.body()) {
             let is_load = |&op: &ir::Op| {
                 AccessOp::load(&module, op).is_some_and(|load| is_tensor(module.ty(load.ptr())))
             };
             let loads: Vec<_> = module.walk(function).into_iter().filter(is_load).collect();
-            let boxes = ttir::boxes::analyze(&module, function, &loads, |_| Ok(()));
-            let name =
-                |op| module.name(module.result(op, 0)).expect("loads of fixtures have names").to_owned();
-            for load in &boxes.loads {
-                writeln!(out, "// %{}: {}", name(load.load), describe_box(&module, load)).unwrap();
+            let is_store = |&op: &ir::Op| with_stores && AccessOp::store(&module, op).is_some();
+            let stores: Vec<_> = module.walk(function).into_iter().filter(is_store).collect();
+            let boxes = ttir::boxes::analyze(&module, function, (&loads, &stores), |_| Ok(()));
+            let name = |op| match AccessOp::load(&module, op) {
+                Some(_) => {
+                    format!("%{}", module.name(module.result(op, 0)).expect("loads of fixtures have names"))
+                }
+                None => "store".to_owned(),
+            };
+            for load in boxes.loads.iter().chain(&boxes.stores) {
+                writeln!(out, "// {}: {}", name(load.op), describe_box(&module, load)).unwrap();
             }
             for (load, reason) in &boxes.refused {
-                writeln!(out, "// %{}: no box: {reason}", name(*load)).unwrap();
+                writeln!(out, "// {}: no box: {reason}", name(*load)).unwrap();
             }
             if !boxes.guards.is_empty() {
                 writeln!(out, "// {}", boxes.guards).unwrap();

@@ -184,7 +184,7 @@ class Measuring:
     def _compile(self, config):
         def work():
             with quiet():
-                kernel = self.tuner.fn.warmup(*self.args, **self._launch_arguments(config))
+                kernel = self.tuner.fn.run(*self.args, warmup="launch", **self._launch_arguments(config))
             load = getattr(kernel, "_init_handles", None)
             if load is not None:
                 load()

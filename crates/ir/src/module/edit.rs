@@ -111,6 +111,22 @@ impl Module {
         value
     }
 
+    /// Adds an argument in front of the one of a number.
+    ///
+    /// # Panics
+    /// When there are fewer arguments.
+    pub fn insert_arg(&mut self, block: Block, at: usize, ty: Type) -> Value {
+        let value = self.add_arg(block, ty);
+        let data = &mut self.blocks[block];
+        data.args[at..].rotate_right(1);
+        data.arg_attrs[at..].rotate_right(1);
+        data.arg_locs[at..].rotate_right(1);
+        for (index, &moved) in data.args.iter().enumerate().skip(at) {
+            self.values[moved].def = Def::Arg(block, index as u32);
+        }
+        value
+    }
+
     /// Removes the arguments that `keep` refuses; they must be unused.
     pub fn retain_args(&mut self, block: Block, keep: impl Fn(usize) -> bool) {
         let data = &mut self.blocks[block];

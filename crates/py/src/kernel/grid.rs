@@ -9,6 +9,8 @@ use pyo3::types::{PyAnyMethods, PyInt, PyListMethods, PyTuple, PyTupleMethods};
 pub(crate) enum Grid<'py> {
     /// Compile alone.
     None,
+    /// Compile and load what a launch with this grid takes.
+    Ahead(Box<Grid<'py>>),
     /// Numbers.
     Fixed(target::Grid),
     /// A function of the arguments.

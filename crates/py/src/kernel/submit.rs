@@ -23,6 +23,20 @@ pub(crate) fn launch<'a, 'py: 'a>(
     submit(py, kernel, grid, (slots, &extents), site)
 }
 
+/// Compiles and loads what a launch with these slots takes.
+pub(crate) fn prepare<'a, 'py: 'a>(
+    py: Python<'py>,
+    kernel: &Kernel,
+    grid: target::Grid,
+    slots: &[u64],
+    site: Site,
+    values: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>,
+) -> PyResult<()> {
+    let extents = if kernel.asks_extents(slots) { quick_extents(values)? } else { Vec::new() };
+    let launch = Launch { stream: site.stream, extents: &extents, ..Launch::new(grid, slots) };
+    py.detach(|| runtime::launch::prepare(kernel, site.ordinal, &launch)).map_err(|error| to_py(py, error))
+}
+
 /// Launches with these slots, and with how far the memory of arguments goes.
 #[inline]
 fn submit(

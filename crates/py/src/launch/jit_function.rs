@@ -138,16 +138,23 @@ impl JitFunction {
         py.import("types")?.getattr("MethodType")?.call1((slf, object))
     }
 
-    /// Compiles for these arguments where that has not been done, and launches unless `warmup`.
-    #[pyo3(signature = (*args, grid, warmup=false, **kwargs))]
+    /// Compiles for these arguments where that has not been done, and launches unless `warmup`; with `warmup="launch"`
+    /// everything is done that a launch does first.
+    #[pyo3(signature = (*args, grid, warmup=None, **kwargs))]
     fn run<'py>(
         slf: &Bound<'py, Self>,
         args: &Bound<'py, PyTuple>,
         grid: &Bound<'py, PyAny>,
-        warmup: bool,
+        warmup: Option<&Bound<'py, PyAny>>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let grid = if warmup { Grid::None } else { Grid::read(grid)? };
+        let is_for_launch =
+            |warmup: &Bound<'_, PyAny>| warmup.extract::<&str>().is_ok_and(|word| word == "launch");
+        let grid = match warmup {
+            Some(warmup) if is_for_launch(warmup) => Grid::Ahead(Box::new(Grid::read(grid)?)),
+            Some(warmup) if warmup.is_truthy()? => Grid::None,
+            _ => Grid::read(grid)?,
+        };
         run_with(slf, args, grid, kwargs)
     }
 

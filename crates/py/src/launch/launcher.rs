@@ -41,7 +41,7 @@ pub(crate) fn bind<'py>(
     let (grid, fixed) = match Grid::read(grid)? {
         Grid::Fixed(fixed) => (null_mut(), fixed),
         Grid::Callable(callable) => (callable.into_ptr(), [0; 3]),
-        Grid::None => (null_mut(), [0; 3]),
+        Grid::None | Grid::Ahead(_) => (null_mut(), [0; 3]),
     };
     let ty = launcher_type(py)?.as_ptr().cast::<ffi::PyTypeObject>();
     // SAFETY: the type is ready, and its instances have the layout of `Launcher`. The collector may see a new one from

@@ -15,7 +15,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::{Bound, PyAny, PyResult, Python};
 use pyo3::types::{PyAnyMethods, PyListMethods};
 
-/// Compiles where needed, and launches unless the grid is none.
+/// Compiles where needed, and launches unless the grid is none or for later.
 pub(crate) fn run<'py>(
     function: &Bound<'py, JitFunction>,
     grid: Grid<'py>,
@@ -36,7 +36,8 @@ pub(crate) fn run<'py>(
     let mut prepared = Prepared::new(function, &active)?;
     prepare(py, me, &active, &bound, &mut prepared)?;
     // The body of an interpreted kernel is run, not compiled, unless somebody wants to see a compiled one.
-    let runs_body = active.context.interprets && !matches!(grid, Grid::None);
+    let is_warmup = matches!(grid, Grid::None | Grid::Ahead(_));
+    let runs_body = active.context.interprets && !is_warmup;
     if runs_body && !hooks::any_launch() {
         let grid = resolved(grid, &bound, py, me)?;
         return interpreted::launch(function, &active, &bound, &prepared, grid);
@@ -44,13 +45,11 @@ pub(crate) fn run<'py>(
     let variant = match me.variants.kernels.find(&prepared.call.key) {
         Some(variant) => variant,
         None => {
-            if matches!(grid, Grid::None)
-                && let Some(future) = deferred(function, &prepared, call)?
-            {
+            if is_warmup && let Some(future) = deferred(function, &prepared, call)? {
                 return Ok(future);
             }
             let job = miss::Wanted { function, active: &active, bound: &bound, key: &prepared.call.key };
-            match miss::compile(&job, matches!(grid, Grid::None))? {
+            match miss::compile(&job, is_warmup)? {
                 Some(variant) => variant,
                 None => return Ok(py.None().into_bound(py)),
             }
@@ -59,7 +58,12 @@ pub(crate) fn run<'py>(
     if !variant.used.is_empty() {
         check_used(py, &variant.used)?;
     }
-    if matches!(grid, Grid::None) {
+    if is_warmup {
+        if let Grid::Ahead(grid) = grid {
+            let (grid, site) = (resolved(*grid, &bound, py, me)?, active.place.site(py, prepared.stream)?);
+            let values = (0..me.params.len()).map(|index| bound.value(py, index));
+            submit::prepare(py, &variant.kernel, grid, &prepared.call.slots, site, values)?;
+        }
         return Ok(variant.compiled.bind(py).clone().into_any());
     }
     let grid = resolved(grid, &bound, py, me)?;
@@ -110,7 +114,7 @@ fn resolved(
     function: &JitFunction,
 ) -> PyResult<target::Grid> {
     match grid {
-        Grid::None => Err(PyTypeError::new_err("a launch needs a grid")),
+        Grid::None | Grid::Ahead(_) => Err(PyTypeError::new_err("a launch needs a grid")),
         Grid::Fixed(grid) => Ok(grid),
         Grid::Callable(callable) => {
             let grid = callable.call1((bound.to_dict(py, function)?,))?;

@@ -133,7 +133,8 @@ pub(super) fn keep(
 
 /// Whether not every launch takes the kernel as it is.
 fn is_guarded(artifact: &Artifact) -> bool {
-    artifact.launch.guards().is_some_and(|guards| !guards.is_empty())
+    let launch = &artifact.launch;
+    launch.guards().is_some_and(|guards| !guards.is_empty()) || launch.persistence().is_some()
 }
 
 /// Writes a kernel; says whether it is there now.
@@ -145,7 +146,7 @@ pub(super) fn write(
     settings: &Settings,
 ) -> bool {
     let binary_only = settings.store_binary_only.then(|| {
-        // A launch that takes the kernel without its guards compiles it from there.
+        // A launch that takes the kernel without its guards, or as a loop, compiles it from there.
         let is_needed = |stage: &&Stage| is_guarded(artifact) && stage.name == TTIR;
         let front = artifact.stages.iter().filter(is_needed);
         let stages = front.chain(artifact.stages.last()).cloned().collect();

@@ -1,4 +1,5 @@
-//! A kernel that not every launch takes as it is: what a launch must be for it, and the kernel for the others.
+//! A kernel that not every launch takes as it is: what a launch must be for it, and the kernel for the others; and a
+//! kernel that loops over its programs, for launches that gain by that.
 //!
 //! What a launch must be is computed of its grid and of some arguments, and only where those are others than before.
 
@@ -9,34 +10,61 @@ use crate::knobs::Settings;
 use crate::options::IR_OVERRIDE;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, OnceLock};
-use target::{CompileOptions, Extent, GivenStage, Grid, Guards, Launch, OVERLAPPING, OptionValue};
+use target::{
+    Artifact, CompileOptions, Extent, GivenStage, Grid, Guards, Launch, OVERLAPPING, OptionValue, PERSISTENT,
+    ParamKind, Residency,
+};
 
 /// What a launch must be for a kernel.
 pub(super) struct Guarded {
     guards: Guards,
+    /// What it must be to gain by a loop over its programs.
+    persistence: Guards,
     /// The arguments that it depends on.
     args: Vec<usize>,
     last: Mutex<Option<Last>>,
     /// The kernel without it.
     plain: OnceLock<Result<Arc<Kernel>, RuntimeError>>,
+    /// The kernel that loops over its programs; none where it cannot be compiled.
+    persistent: OnceLock<Option<Arc<Kernel>>>,
 }
+
+/// The kernel that a launch takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Choice {
+    Own,
+    Plain,
+    Persistent,
+}
+
+/// Programs along x of which one and the programs that run at a time can be counted in 32 bits.
+const MOST_PROGRAMS: u32 = 1 << 30;
 
 /// The last launch that was looked at.
 struct Last {
     grid: Grid,
     words: SmallVec<[u64; 16]>,
     extents: SmallVec<[Extent; 8]>,
-    holds: bool,
+    choice: Choice,
 }
 
 impl Guarded {
     /// Of a kernel that not every launch takes.
-    pub(super) fn of(guards: &Guards) -> Option<Box<Guarded>> {
-        let guards = guards.clone();
-        let args = guards.args();
-        let is_empty = guards.is_empty();
-        (!is_empty)
-            .then(|| Box::new(Guarded { guards, args, last: Mutex::default(), plain: OnceLock::new() }))
+    pub(super) fn of(artifact: &Artifact) -> Option<Box<Guarded>> {
+        let guards = artifact.launch.guards().cloned().unwrap_or_default();
+        let persistence = artifact.launch.persistence().cloned().unwrap_or_default();
+        if guards.is_empty() && persistence.is_empty() {
+            return None;
+        }
+        let mut args = guards.args();
+        if !persistence.is_empty() {
+            // Of the others only the compiled kernel says which it depends on.
+            let numbers = artifact.params.iter().enumerate();
+            let numbers = numbers.filter(|(_, param)| matches!(param.kind, ParamKind::Int(_)));
+            args.extend(numbers.map(|(at, _)| at));
+        }
+        let (plain, persistent) = (OnceLock::new(), OnceLock::new());
+        Some(Box::new(Guarded { guards, persistence, args, last: Mutex::default(), plain, persistent }))
     }
 
     /// Whether a launch with these slots must say how far the memory of its arguments goes.
@@ -52,11 +80,15 @@ impl Guarded {
         kernel: &'k Kernel,
         launch: &Launch<'_>,
     ) -> Result<&'k Kernel, RuntimeError> {
-        if self.hold(launch) { Ok(kernel) } else { self.plain(kernel) }
+        match self.choice(kernel, launch)? {
+            Choice::Own => Ok(kernel),
+            Choice::Plain => self.plain(kernel),
+            Choice::Persistent => Ok(self.persistent(kernel)),
+        }
     }
 
     #[inline]
-    fn hold(&self, launch: &Launch<'_>) -> bool {
+    fn choice(&self, kernel: &Kernel, launch: &Launch<'_>) -> Result<Choice, RuntimeError> {
         let read = || self.args.iter().filter_map(|&slot| launch.args.get(slot).copied());
         // Where another thread looks at the same kernel, each computes for itself.
         let mut last = self.last.try_lock().ok();
@@ -65,14 +97,52 @@ impl Guarded {
             && last.words.iter().copied().eq(read())
             && last.extents[..] == *launch.extents
         {
-            return last.holds;
+            return Ok(last.choice);
         }
-        let holds = self.guards.hold(launch.grid, launch.args, launch.extents);
+        let choice = self.computed(kernel, launch)?;
         if let Some(last) = &mut last {
             let (words, extents) = (read().collect(), launch.extents.into());
-            **last = Some(Last { grid: launch.grid, words, extents, holds });
+            **last = Some(Last { grid: launch.grid, words, extents, choice });
         }
-        holds
+        Ok(choice)
+    }
+
+    fn computed(&self, kernel: &Kernel, launch: &Launch<'_>) -> Result<Choice, RuntimeError> {
+        if !self.guards.hold(launch.grid, launch.args, launch.extents) {
+            return Ok(Choice::Plain);
+        }
+        let Some(residency) = self.residency(kernel)? else { return Ok(Choice::Own) };
+        let programs: u64 = launch.grid.iter().copied().map(u64::from).product();
+        if programs <= residency.programs() || launch.grid[0] > MOST_PROGRAMS {
+            return Ok(Choice::Own);
+        }
+        let gains = self.persistence.hold(launch.grid, launch.args, launch.extents)
+            || residency.of_each == 1 && self.has_all_stages(kernel);
+        Ok(if gains && self.may_loop(kernel, launch) { Choice::Persistent } else { Choice::Own })
+    }
+
+    /// How many programs the device runs at a time, where there is a kernel that loops over them.
+    fn residency(&self, kernel: &Kernel) -> Result<Option<Residency>, RuntimeError> {
+        if self.persistence.is_empty() { Ok(None) } else { Ok(kernel.load()?.residency()) }
+    }
+
+    /// Whether a launch is as the kernel that loops over its programs needs it: it stores more by bulk copies.
+    fn may_loop(&self, kernel: &Kernel, launch: &Launch<'_>) -> bool {
+        let guards = self.persistent(kernel).artifact.launch.guards();
+        guards.is_none_or(|guards| guards.hold(launch.grid, launch.args, launch.extents))
+    }
+
+    /// Whether the loops of the kernel that loops over its programs are as deep as those of the kernel itself: beside
+    /// the stores of a program there are copies for the next one, so shared memory may be too short for both.
+    fn has_all_stages(&self, kernel: &Kernel) -> bool {
+        let fewer = |kernel: &Kernel| kernel.artifact.launch.device().is_some_and(|facts| facts.fewer_stages);
+        fewer(kernel) || !fewer(self.persistent(kernel))
+    }
+
+    /// The kernel that loops over its programs; the kernel itself where there is none.
+    fn persistent<'k>(&'k self, kernel: &'k Kernel) -> &'k Kernel {
+        let compiled = || compile_persistent(kernel).ok();
+        self.persistent.get_or_init(compiled).as_deref().unwrap_or(kernel)
     }
 
     /// The kernel for all other launches.
@@ -85,19 +155,34 @@ impl Guarded {
 
 /// Compiles a kernel again, so that every launch takes it.
 fn compile_plain(kernel: &Kernel) -> Result<Arc<Kernel>, RuntimeError> {
-    let name = &kernel.artifact.name;
-    let bytes = kernel.stage(TTIR)?.bytes.clone();
-    let given = GivenStage { name: TTIR.to_owned(), file: format!("{name}.{TTIR}"), bytes };
     let mut options = CompileOptions { guarded: false, ..kernel.options.clone() };
+    options.extra.insert(OVERLAPPING.to_owned(), OptionValue::Bool(true));
+    let plain = compile_again(kernel, options)?;
+    if plain.guarded().is_some() { Err(another(kernel)) } else { Ok(plain) }
+}
+
+/// Compiles a kernel again, as a loop over its programs.
+fn compile_persistent(kernel: &Kernel) -> Result<Arc<Kernel>, RuntimeError> {
+    let mut options = kernel.options.clone();
+    options.extra.insert(PERSISTENT.to_owned(), OptionValue::Bool(true));
+    let persistent = compile_again(kernel, options)?;
+    let loops = persistent.artifact.launch.device().is_some_and(|facts| facts.persistent);
+    if loops { Ok(persistent) } else { Err(another(kernel)) }
+}
+
+/// Compiles a kernel from its ttir with other options.
+fn compile_again(kernel: &Kernel, mut options: CompileOptions) -> Result<Arc<Kernel>, RuntimeError> {
+    let bytes = kernel.stage(TTIR)?.bytes.clone();
+    let file = format!("{}.{TTIR}", kernel.artifact.name);
+    let given = GivenStage { name: TTIR.to_owned(), file, bytes };
     // A file in place of a later stage is what the launch is refused for.
     options.extra.remove(IR_OVERRIDE);
-    options.extra.insert(OVERLAPPING.to_owned(), OptionValue::Bool(true));
-    let plain = compile_given(&given, kernel.target(), &options, &Settings::current())?;
-    let is_alike = plain.scratch() == kernel.scratch() && plain.artifact.params == kernel.artifact.params;
-    if plain.guarded().is_some() || !is_alike {
-        return Err(RuntimeError::Internal(format!(
-            "`{name}` without what its launches must be is another kernel"
-        )));
-    }
-    Ok(plain)
+    let again = compile_given(&given, kernel.target(), &options, &Settings::current())?;
+    let is_alike = again.scratch() == kernel.scratch() && again.artifact.params == kernel.artifact.params;
+    if is_alike { Ok(again) } else { Err(another(kernel)) }
+}
+
+fn another(kernel: &Kernel) -> RuntimeError {
+    let name = &kernel.artifact.name;
+    RuntimeError::Internal(format!("`{name}` with another way to be launched is another kernel"))
 }

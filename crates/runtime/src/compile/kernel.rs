@@ -72,7 +72,7 @@ impl Kernel {
             (options.num_warps, options.num_ctas) = (facts.asked_warps(), facts.num_ctas);
         }
         Kernel {
-            guarded: artifact.launch.guards().and_then(Guarded::of),
+            guarded: Guarded::of(&artifact),
             scratch: device.map(|facts| facts.global_scratch).filter(|scratch| scratch.bytes > 0),
             artifact,
             hash,
@@ -112,8 +112,9 @@ impl Kernel {
         self.guarded.as_ref().is_some_and(|guarded| guarded.asks_extents(slots))
     }
 
-    /// The kernel that a launch takes: this one, or where a launch is not as this one needs it, the same without what
-    /// it was compiled for, which is compiled when it is first needed.
+    /// The kernel that a launch takes: this one; where a launch is not as this one needs it, the same without what it
+    /// was compiled for; where it gains by it, the same as a loop over its programs. The others are compiled when they
+    /// are first needed.
     ///
     /// # Errors
     /// When that cannot be compiled.

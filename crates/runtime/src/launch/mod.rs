@@ -19,7 +19,7 @@ mod variants;
 pub use context::Context;
 pub use prediction::{Expected, Part, Prediction, Seen, Value};
 pub use prepared::{Prepared, Slots};
-pub use submit::{Site, scratch_bytes, submit};
+pub use submit::{Site, prepare, scratch_bytes, submit};
 pub use variants::Variants;
 
 #[cfg(test)]

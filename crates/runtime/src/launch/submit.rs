@@ -22,6 +22,14 @@ pub fn scratch_bytes(kernel: &Kernel, grid: Grid) -> Option<u64> {
     kernel.scratch().map(|scratch| programs() * u64::from(kernel.options.num_ctas) * scratch.bytes)
 }
 
+/// Compiles and loads what a launch takes.
+///
+/// # Errors
+/// When that cannot be compiled, or the device refuses it.
+pub fn prepare(kernel: &Kernel, ordinal: u32, launch: &Launch<'_>) -> Result<(), RuntimeError> {
+    kernel.for_launch(launch)?.load_on(ordinal).map(drop)
+}
+
 /// Launches on a device. The launch brings the scratch memory that [`scratch_bytes`] asks for.
 ///
 /// # Safety

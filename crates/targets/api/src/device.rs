@@ -48,6 +48,22 @@ impl<'a> Launch<'a> {
     }
 }
 
+/// How many programs of a kernel a device runs at a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Residency {
+    /// SMs of the device.
+    pub sms: u32,
+    /// Programs that each of them runs.
+    pub of_each: u32,
+}
+
+impl Residency {
+    /// Those of all SMs.
+    pub fn programs(self) -> u64 {
+        u64::from(self.sms) * u64::from(self.of_each)
+    }
+}
+
 /// A device that kernels are loaded on.
 ///
 /// Memory, events and streams have answers here that are right for a device which works in the host's own memory and
@@ -167,6 +183,10 @@ pub trait LoadedKernel: Send + Sync {
     /// The driver's own handle of the code, for those who launch it themselves; 0 where there is none.
     fn handle(&self) -> u64 {
         0
+    }
+    /// How many of its programs the device runs at a time; none where that is not known.
+    fn residency(&self) -> Option<Residency> {
+        None
     }
     /// Registers per lane.
     fn n_regs(&self) -> u32;

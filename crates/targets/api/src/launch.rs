@@ -58,6 +58,14 @@ pub struct DeviceFacts {
     pub maps: Vec<MapRecipe>,
     /// What a launch must be; one that is not so takes a kernel that was compiled without.
     pub guards: Guards,
+    /// Whether the kernel loops over the programs of a launch: a launch starts as many along x as the device runs at a
+    /// time, and says behind the arguments, in 32 bits, how many there are.
+    pub persistent: bool,
+    /// What a launch of more programs than the device runs at a time must be to gain in any case by a kernel that loops
+    /// over them; without conditions where there is no such kernel. Others gain where an SM runs one program at a time.
+    pub persistence: Guards,
+    /// Whether loops have fewer stages than they ask for, as shared memory is short.
+    pub fewer_stages: bool,
     /// At which level of optimisation a driver assembles the code when it loads it; none where it is machine code
     /// already.
     pub assembler_level: Option<u32>,
@@ -93,6 +101,9 @@ impl DeviceFacts {
             overlaps: false,
             maps: Vec::new(),
             guards: Guards::default(),
+            persistent: false,
+            persistence: Guards::default(),
+            fewer_stages: false,
             assembler_level: None,
         }
     }
@@ -207,6 +218,11 @@ impl LaunchFacts {
         }
     }
 
+    /// What a launch must be to gain in any case by a kernel that loops over its programs, where there is one.
+    pub fn persistence(&self) -> Option<&Guards> {
+        self.device().map(|facts| &facts.persistence).filter(|guards| !guards.is_empty())
+    }
+
     /// All of it by the names that `kernel.metadata` has for it, for people and scripts.
     pub fn named(&self) -> Vec<(&'static str, OptionValue)> {
         let int = |value: u64| OptionValue::Int(i64::try_from(value).unwrap_or(i64::MAX));
@@ -245,6 +261,9 @@ impl LaunchFacts {
                     ("launch_pdl", OptionValue::Bool(facts.overlaps)),
                     ("tensor_maps", OptionValue::Str(maps.join("; "))),
                     ("launch_guards", OptionValue::Str(text(&facts.guards))),
+                    ("persistent", OptionValue::Bool(facts.persistent)),
+                    ("persistence", OptionValue::Str(text(&facts.persistence))),
+                    ("fewer_stages", OptionValue::Bool(facts.fewer_stages)),
                 ]);
                 own
             }

@@ -19,13 +19,13 @@ pub mod survey;
 
 pub use arg_expr::{ArgExpr, Combine};
 pub use artifact::{Artifact, GivenStage, KernelParam, ParamKind, Stage, StageObserver};
-pub use device::{Device, DeviceProperties, Grid, INTERRUPT_INTERVAL, Launch, LoadedKernel};
+pub use device::{Device, DeviceProperties, Grid, INTERRUPT_INTERVAL, Launch, LoadedKernel, Residency};
 pub use error::TargetError;
 pub use extents::{Extent, extents, pieces, with_extents};
 pub use guards::{Arith, Clear, Condition, Guards, Number, Piece};
 pub use host_code::HostCode;
 pub use launch::{DeviceFacts, HostFacts, LaunchFacts, MapElement, MapRecipe, ScratchFacts};
-pub use options::{CompileOptions, OVERLAPPING, OptionRow, OptionValue};
+pub use options::{CompileOptions, OVERLAPPING, OptionRow, OptionValue, PERSISTENT};
 
 /// What the front end must know of a target before it can build ttir for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]

@@ -30,6 +30,10 @@ pub struct OptionRow {
 /// take them to be apart, or guard what they take for granted.
 pub const OVERLAPPING: &str = "overlapping";
 
+/// The option, true, of a kernel that loops over the programs of its launches where it can, or false. Without it
+/// launches of the runtime get such a kernel where they gain by it ([`crate::DeviceFacts::persistence`]).
+pub const PERSISTENT: &str = "persistence";
+
 /// All options of one compile. The common ones are fields; the target's own are in `extra`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct CompileOptions {

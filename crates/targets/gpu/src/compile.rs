@@ -87,6 +87,8 @@ pub struct Code {
     pub params: Vec<KernelParam>,
     /// What its launches need.
     pub kernel: lanes::Facts,
+    /// Whether loops have fewer stages than they ask for.
+    pub fewer_stages: bool,
 }
 
 impl<'a> Compile<'a> {
@@ -191,7 +193,7 @@ impl<'a> Compile<'a> {
         self.remark(remarks);
         let refused = ttgir::module::take_role_remarks(&mut module);
         self.remark(refused);
-        self.ttgir(module)
+        Ok(Code { fewer_stages: true, ..self.ttgir(module)? })
     }
 
     /// The shared memory that a program in front of all passes over ttgir needs.
@@ -244,7 +246,7 @@ impl<'a> Compile<'a> {
         }
         let text = llir::print(&lowered);
         self.add(LLIR, text.clone().into_bytes(), true);
-        Ok(Code { layouts: module, module: lowered, text, given, params, kernel })
+        Ok(Code { layouts: module, module: lowered, text, given, params, kernel, fewer_stages: false })
     }
 
     /// Code of a lane, with the passes over it.

@@ -6,7 +6,7 @@
 use emulation::{Argument, Checks, Finding, Memory};
 use std::fmt::Display;
 use std::io::Write;
-use target::{Artifact, DeviceFacts, Launch, LoadedKernel, ParamKind, TargetError, pieces};
+use target::{Artifact, DeviceFacts, Launch, LoadedKernel, ParamKind, Residency, TargetError, pieces};
 
 /// How many findings of one launch are reported.
 const MOST_FINDINGS: usize = 5;
@@ -15,6 +15,11 @@ const MOST_LANES: u32 = 1024;
 
 /// A program that an emulator runs.
 pub trait Emulator: Send + Sync {
+    /// How many programs it takes to run at a time; none where nobody asks.
+    fn residency(&self) -> Option<Residency> {
+        None
+    }
+
     /// Runs all programs of a launch. `memory` holds what its arguments point to.
     ///
     /// # Errors
@@ -123,6 +128,10 @@ impl<E: Emulator> LoadedKernel for EmulatedKernel<E> {
         let texts: Vec<String> =
             ran.findings.iter().take(MOST_FINDINGS).map(|finding| format!("\n  {finding}")).collect();
         Err(self.error(format!("{} findings:{}", ran.findings.len(), texts.concat())))
+    }
+
+    fn residency(&self) -> Option<Residency> {
+        self.program.residency()
     }
 
     fn n_regs(&self) -> u32 {

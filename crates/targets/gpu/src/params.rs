@@ -18,8 +18,10 @@ pub fn params(module: &ir::Module) -> Result<Vec<KernelParam>, TargetError> {
             location: None,
         })
     };
-    // A descriptor behind the others is what a launch makes of them.
-    let passed = |(_, arg): &(usize, &ir::Value)| !(DESCRIPTOR.check)(module.ty(**arg));
+    // Descriptors behind the others, and the number of programs, are what a launch makes of them.
+    let count = ttgir::programs_param(module, kernel.entry());
+    let passed =
+        |(at, arg): &(usize, &ir::Value)| !(DESCRIPTOR.check)(module.ty(**arg)) && count != Some(*at);
     kernel.params().iter().enumerate().filter(passed).map(named).collect()
 }
 

@@ -134,12 +134,13 @@ impl<'a> Compile<'a> {
 
     /// From code of a lane to PTX.
     fn code(mut self, code: Code) -> Result<Artifact, TargetError> {
-        let Code { layouts, module, params, kernel, .. } = code;
+        let Code { layouts, module, params, kernel, fewer_stages, .. } = code;
         let wrong = |message| TargetError::Compile { message, location: None };
-        let maps =
-            kernel_of(&layouts).and_then(|kernel| maps::of_kernel(&layouts, kernel.op)).map_err(wrong)?;
-        let guards =
-            kernel_of(&layouts).and_then(|kernel| maps::guards(&layouts, kernel.op)).map_err(wrong)?;
+        let of = kernel_of(&layouts).map_err(wrong)?;
+        let maps = maps::of_kernel(&layouts, of.op).map_err(wrong)?;
+        let guards = maps::guards(&layouts, of.op).map_err(wrong)?;
+        let persistence = maps::persistence(&layouts, of.op).map_err(wrong)?;
+        let persistent = ttgir::programs_param(&layouts, of.entry()).is_some();
         let (arch, options) = (self.nvidia.arch, self.options);
         let written = self.shared.time(stage::PTX, |_| {
             let how = ptx::Options {
@@ -154,7 +155,17 @@ impl<'a> Compile<'a> {
         let shared = kernel.shared_bytes.max(self.min_shared()?);
         check_shared(u64::from(shared), self.nvidia.lanes.machine)?;
         let kernel = lanes::Facts { shared_bytes: shared, ..kernel };
-        let facts = Facts { name, params, maps, guards, kernel, effort: written.effort };
+        let facts = Facts {
+            name,
+            params,
+            maps,
+            guards,
+            persistent,
+            persistence,
+            fewer_stages,
+            kernel,
+            effort: written.effort,
+        };
         match self.shared.observer.given(stage::PTX) {
             Some(given) => {
                 let text = given.text()?.to_owned();
@@ -209,6 +220,9 @@ impl<'a> Compile<'a> {
             overlaps: gpu::flag(self.options, option::DEPENDENT),
             maps: facts.maps,
             guards: facts.guards,
+            persistent: facts.persistent,
+            persistence: facts.persistence,
+            fewer_stages: facts.fewer_stages,
             assembler_level: Some(facts.effort.level()),
             ..gpu::device_facts(arch.to_string(), &facts.kernel, self.options)
         });

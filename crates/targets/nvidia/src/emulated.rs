@@ -9,7 +9,7 @@ use gpu::emulated::{Call, EmulatedKernel, Emulator, Ran, arguments};
 use ptx_isa::Arch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use target::{Artifact, Device, DeviceProperties, LoadedKernel, TargetError};
+use target::{Artifact, Device, DeviceProperties, LoadedKernel, Residency, TargetError};
 
 /// What an emulated GPU says about itself: that of a small one.
 const NUMBERS: &[(&str, i64)] = &[
@@ -21,6 +21,9 @@ const NUMBERS: &[(&str, i64)] = &[
     ("mem_bus_width", 0),
     ("l2_cache_size", 0),
 ];
+
+/// Programs that it takes to run at a time: few enough that small launches loop over theirs.
+const RESIDENT: Residency = Residency { sms: 1, of_each: 2 };
 
 /// The emulated GPU of an architecture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,6 +73,9 @@ impl Ptx {
         let entry = self.0.entry(&call.artifact.name).ok_or("its PTX has no entry of that name")?;
         let word = |slot: &u64| slot.to_le_bytes().to_vec();
         let mut values: Vec<Vec<u8>> = call.launch.args.iter().map(word).collect();
+        if call.facts.persistent {
+            values.push(call.launch.grid[0].to_le_bytes().to_vec());
+        }
         for recipe in &call.facts.maps {
             let map = maps::emulated(recipe, call.launch.args)?;
             values.push(map.encode().to_vec());
@@ -80,8 +86,13 @@ impl Ptx {
 }
 
 impl Emulator for Ptx {
+    fn residency(&self) -> Option<Residency> {
+        Some(RESIDENT)
+    }
+
     fn run(&self, call: &Call<'_>, memory: &mut Memory) -> Result<Ran, String> {
         let (ctas, [x, y, z]) = (call.facts.num_ctas, call.launch.grid);
+        let x = if call.facts.persistent { x.min(RESIDENT.of_each) } else { x };
         let how = Launch {
             grid: [x.saturating_mul(ctas), y, z],
             block: [call.facts.lanes(), 1, 1],

@@ -13,6 +13,12 @@ pub(crate) struct Facts {
     pub(crate) maps: Vec<MapRecipe>,
     /// What a launch must be.
     pub(crate) guards: Guards,
+    /// Whether it loops over the programs of a launch.
+    pub(crate) persistent: bool,
+    /// What a launch must be to gain by that in any case.
+    pub(crate) persistence: Guards,
+    /// Whether loops have fewer stages than they ask for.
+    pub(crate) fewer_stages: bool,
     /// What its launches need.
     pub(crate) kernel: lanes::Facts,
     /// How hard the assembler should try.

@@ -56,7 +56,17 @@ pub(crate) fn facts(text: &str, min_shared: u32) -> Result<Facts, String> {
         total_warps: lanes.div_ceil(WARP),
         num_blocks: number_behind(directives, ".reqnctapercluster").unwrap_or(1),
     };
-    Ok(Facts { name, params, maps: Vec::new(), guards: Guards::default(), kernel, effort: Effort::Full })
+    Ok(Facts {
+        name,
+        params,
+        maps: Vec::new(),
+        guards: Guards::default(),
+        persistent: false,
+        persistence: Guards::default(),
+        fewer_stages: false,
+        kernel,
+        effort: Effort::Full,
+    })
 }
 
 /// The first number of a directive: `.reqntid 128, 1, 1`.

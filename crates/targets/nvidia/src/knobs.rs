@@ -2,8 +2,8 @@
 
 use crate::stage;
 use target::knobs::{KnobKind, KnobRow, KnobStanding};
-use target::{CompileOptions, OptionValue};
-use ttgir::{Machine, Roles};
+use target::{CompileOptions, OptionValue, PERSISTENT};
+use ttgir::{Machine, Persistence, Roles};
 
 use KnobKind::{Flag, OptFlag, OptText, Tool};
 use KnobStanding::{Compiles, Environment, Idle, Moot, Prints, Refused, Shows};
@@ -82,6 +82,9 @@ pub(crate) static ROWS: &[KnobRow] = &[
         "Let lanes load what tensor descriptors describe, where bulk copies (TMA) would: to compare the two.").but(Compiles),
     row(knob::NO_BULK_LOADS, &["DEUTERON_DISABLE_BULK_LOADS"], Flag,
         "Let lanes load what pointers address, also where bulk copies (TMA) would load the same: to compare the two.").but(Compiles),
+    row(PERSISTENT, &["DEUTERON_PERSISTENCE"], OptFlag,
+        "Let all kernels with one loop over dots that can do so loop over the programs of their launch (1) or none (0), in place of those whose \
+         launches gain by it.").but(Compiles),
     row(knob::ROLES, &["DEUTERON_WARP_SPECIALIZE"], OptFlag,
         "Let warps of their own begin the bulk copies (TMA) of every loop that can have them (1) or of none (0), in place of those that say \
          `warp_specialize=True` or gain by it.").but(Compiles),
@@ -106,6 +109,12 @@ pub(crate) fn change(machine: &mut Machine, options: &CompileOptions) {
         _ => None,
     };
     machine.bulk_loads = machine.bulk_copy && options.guarded && !gpu::flag(options, knob::NO_BULK_LOADS);
+    machine.persistence = match choice(PERSISTENT) {
+        _ if !options.guarded || !machine.bulk_copy => Persistence::Never,
+        Some(true) if machine.persistence != Persistence::Never => Persistence::Loop,
+        Some(false) => Persistence::Never,
+        _ => machine.persistence,
+    };
     if machine.roles != Roles::None
         && let Some(all) = choice(knob::ROLES)
     {

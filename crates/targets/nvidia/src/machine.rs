@@ -6,7 +6,7 @@
 
 use ir::FloatKind::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64};
 use std::sync::{Mutex, PoisonError};
-use ttgir::machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number, Roles};
+use ttgir::machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number, Persistence, Roles};
 
 /// Lanes of a warp.
 pub(crate) const WARP: u32 = 32;
@@ -52,6 +52,7 @@ const SM_90: Machine = Machine {
     bulk_copy: true,
     bulk_store: true,
     roles: Roles::Paying,
+    persistence: Persistence::Noted,
     turns: None,
     reduction_bytes: 16,
     matrix_store: true,

@@ -68,6 +68,14 @@ pub fn guards(module: &Module, kernel: Op) -> Result<Guards, String> {
     ttgir::guards(module, kernel).map_or(Ok(Guards::default()), str::parse)
 }
 
+/// What a launch of a kernel must be to gain by a loop over its programs.
+///
+/// # Errors
+/// When the kernel says what nobody can read.
+pub fn persistence(module: &Module, kernel: Op) -> Result<Guards, String> {
+    ttgir::persistence(module, kernel).map_or(Ok(Guards::default()), str::parse)
+}
+
 fn of_type(ty: Type, parts: &MapParts, is_written: bool) -> Option<MapRecipe> {
     let encoding = ty.params_of(&TENSORDESC)?.iter().find_map(|param| match param {
         ir::TypeParam::Attr(encoding) => SharedEncoding::from_attr(encoding),

@@ -1,5 +1,5 @@
 //! Loads by addresses that feed dots in loops, and read boxes of tensors, become loads by descriptors that launches
-//! make.
+//! make; in loops over programs, so do stores that write boxes.
 //!
 //! ```text
 //! scf.for … iter_args(%q = %first) {                    one more parameter: %a.map: !tt.tensordesc<…> {tt.map_of = …}
@@ -13,14 +13,15 @@
 
 use super::begins::begins_aligned;
 use super::map_parts::{Combine, MapPart, MapParts, map_parts};
-use super::maps::{add_map, is_box};
+use super::maps::{add_map, is_box, is_map_written};
 use crate::Machine;
-use crate::passes::{Context, DROP_CARRIED, feeds_dot};
+use crate::machine::Persistence;
+use crate::passes::{Context, DROP_CARRIED, feeds_dot, is_dot};
 use ir::pass::PassRow;
 use ir::passes::CANONICALIZE;
 use ir::{Attr, Block, Builder, DeclaredKey, Def, Diagnostic, Module, Op, Traits, Type, Value};
 use ttir::axis::{self, AxisTable};
-use ttir::boxes::{self, BoxLoad, Boxes, Poly, Reason};
+use ttir::boxes::{self, BoxAccess, Boxes, Poly, Reason};
 use ttir::ops::access::AccessOp;
 use ttir::ops::descriptor::{self, DescriptorLoadOp};
 use ttir::ops::func::{FuncOp, kernels};
@@ -55,16 +56,18 @@ pub fn load_notes(module: &Module, kernel: Op) -> Vec<String> {
     notes.map_or_else(Vec::new, |notes| notes.split("; ").map(str::to_owned).collect())
 }
 
-/// The loads of a kernel that would be bulk copies on a machine, and why the others that feed dots in loops would not.
-fn box_loads(module: &Module, kernel: Op) -> Boxes {
-    let loads: Vec<Op> =
-        module.walk(kernel).into_iter().filter(|&op| is_wanted(module, kernel, op)).collect();
-    if loads.is_empty() {
+/// The loads of a kernel that would be bulk copies on a machine, and its stores if those are asked for; and why the
+/// others, of loads those that feed dots in loops, would not.
+fn box_accesses(module: &Module, kernel: Op, stores: bool) -> Boxes {
+    let inside = module.walk(kernel);
+    let loads: Vec<Op> = inside.iter().copied().filter(|&op| is_wanted(module, kernel, op)).collect();
+    let stores: Vec<Op> = inside.iter().copied().filter(|&op| stores && is_block_store(module, op)).collect();
+    if loads.is_empty() && (stores.is_empty() || !inside.iter().any(|&op| is_dot(module, op))) {
         return Boxes::default();
     }
     let entry = FuncOp::new(module, kernel).entry();
     let axis = axis::analyze(module, kernel);
-    boxes::analyze(module, kernel, &loads, |load| fits(module, entry, &axis, load))
+    boxes::analyze(module, kernel, (&loads, &stores), |access| fits(module, entry, &axis, access))
 }
 
 /// Whether a load feeds a dot in a loop.
@@ -75,11 +78,21 @@ fn is_wanted(module: &Module, kernel: Op, op: Op) -> bool {
         && feeds_dot(module, None, op)
 }
 
-/// Whether bulk copies can move the boxes of a load.
-fn fits(module: &Module, entry: Block, axis: &AxisTable, load: &BoxLoad) -> Result<(), Reason> {
+fn is_block_store(module: &Module, op: Op) -> bool {
+    AccessOp::store(module, op).is_some_and(|store| !store.is_atomic() && is_tensor(module.ty(store.ptr())))
+}
+
+/// The block that an access loads or stores.
+fn block(module: &Module, access: &BoxAccess) -> Value {
+    let stored = AccessOp::store(module, access.op).and_then(AccessOp::value);
+    stored.unwrap_or_else(|| module.result(access.op, 0))
+}
+
+/// Whether bulk copies can move the boxes of an access.
+fn fits(module: &Module, entry: Block, axis: &AxisTable, load: &BoxAccess) -> Result<(), Reason> {
     let parts =
         parts(module, entry, load).ok_or("sizes or strides are no sums and products of parameters")?;
-    let bytes = elem_bytes(elem(module.ty(module.result(load.load, 0))));
+    let bytes = elem_bytes(elem(module.ty(block(module, load))));
     if !parts.is_aligned(module, entry, bytes) {
         return Err("its address or the distance of its rows is not known to be a multiple of 16 bytes");
     }
@@ -95,18 +108,18 @@ fn fits(module: &Module, entry: Block, axis: &AxisTable, load: &BoxLoad) -> Resu
 }
 
 /// The axes of a block, the fastest one last.
-fn order(load: &BoxLoad) -> Vec<usize> {
+fn order(load: &BoxAccess) -> Vec<usize> {
     let others = (0..load.axes.len()).filter(|&at| at != load.fastest);
     others.chain([load.fastest]).collect()
 }
 
-fn desc_type(module: &Module, load: &BoxLoad) -> Type {
+fn desc_type(module: &Module, load: &BoxAccess) -> Type {
     let sides: Vec<i64> = order(load).iter().map(|&at| load.axes[at].size).collect();
-    tensordesc(&sides, elem(module.ty(module.result(load.load, 0))))
+    tensordesc(&sides, elem(module.ty(block(module, load))))
 }
 
 /// What a launch makes the descriptor of.
-fn parts(module: &Module, entry: Block, load: &BoxLoad) -> Option<MapParts> {
+fn parts(module: &Module, entry: Block, load: &BoxAccess) -> Option<MapParts> {
     let order = order(load);
     let (_, outer) = order.split_last()?;
     let sizes = order.iter().map(|&at| match &load.axes[at].extent {
@@ -147,20 +160,24 @@ fn part(module: &Module, entry: Block, poly: &Poly) -> Option<MapPart> {
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let context = Context::of(module)?;
-    let Machine { bulk_copy, bulk_loads, .. } = *context.machine;
+    let Machine { bulk_copy, bulk_loads, bulk_store, persistence, .. } = *context.machine;
     if !bulk_copy || !bulk_loads || context.config.num_ctas != 1 {
         return Ok(());
     }
     let mut is_changed = false;
     for kernel in kernels(module).map(|func| func.op).collect::<Vec<_>>() {
-        let found = box_loads(module, kernel);
+        let stores = bulk_store && persistence == Persistence::Loop;
+        let found = box_accesses(module, kernel, stores);
         note(module, kernel, &found);
-        if found.loads.is_empty() {
+        if found.loads.is_empty() && found.stores.is_empty() {
             continue;
         }
         is_changed = true;
         for load in &found.loads {
             rewrite(module, kernel, load);
+        }
+        for store in &found.stores {
+            rewrite_store(module, kernel, store);
         }
         FuncOp::follow_arguments(module, kernel);
         module.set_extra(kernel, GUARDS.key(), Some(Attr::str(&found.guards.to_string())));
@@ -178,30 +195,36 @@ fn note(module: &mut Module, kernel: Op, found: &Boxes) {
     let name = |op: Op| format!("%{}", module.name(module.result(op, 0)).unwrap_or("?"));
     let place = |op: Op| module.locs.describe(module.loc(op)).unwrap_or_else(|| name(op));
     let bulk = found.loads.iter().map(|load| {
-        format!("{}: bulk copies load it where launches are as `{}` says", place(load.load), GUARDS.name)
+        format!("{}: bulk copies load it where launches are as `{}` says", place(load.op), GUARDS.name)
     });
-    let lanes =
-        found.refused.iter().map(|(op, reason)| format!("{}: lanes load it, as {reason}", place(*op)));
+    let refused = found.refused.iter().filter(|(op, _)| AccessOp::load(module, *op).is_some());
+    let lanes = refused.map(|(op, reason)| format!("{}: lanes load it, as {reason}", place(*op)));
     let notes: Vec<String> = bulk.chain(lanes).collect();
     if !notes.is_empty() {
         module.set_extra(kernel, LOAD_NOTES.key(), Some(Attr::str(&notes.join("; "))));
     }
 }
 
-fn rewrite(module: &mut Module, kernel: Op, load: &BoxLoad) {
+/// The descriptor of an access, one more parameter if there is none like it.
+fn map_of(module: &mut Module, kernel: Op, access: &BoxAccess, is_written: bool) -> Value {
     let entry = FuncOp::new(module, kernel).entry();
-    let ty = desc_type(module, load);
-    let parts = parts(module, entry, load).expect("it was looked at before");
-    let known = module
-        .args(entry)
-        .iter()
-        .copied()
-        .find(|&arg| module.ty(arg) == ty && map_parts(module, arg).as_ref() == Some(&parts));
-    let map = known.unwrap_or_else(|| add_map(module, entry, &parts, ty, false));
-    let of = AccessOp::new(module, load.load);
+    let ty = desc_type(module, access);
+    let parts = parts(module, entry, access).expect("it was looked at before");
+    let is_known = |&arg: &Value| {
+        module.ty(arg) == ty
+            && map_parts(module, arg).as_ref() == Some(&parts)
+            && is_map_written(module, arg) == is_written
+    };
+    let known = module.args(entry).iter().copied().find(is_known);
+    known.unwrap_or_else(|| add_map(module, entry, &parts, ty, is_written))
+}
+
+fn rewrite(module: &mut Module, kernel: Op, load: &BoxAccess) {
+    let map = map_of(module, kernel, load, false);
+    let of = AccessOp::new(module, load.op);
     let attrs = DescriptorLoadOp::attrs(of.cache(), of.evict());
     let order = order(load);
-    let mut builder = Builder::before(module, load.load);
+    let mut builder = Builder::before(module, load.op);
     let corner: Vec<Value> = order.iter().map(|&at| load.axes[at].start.build(&mut builder)).collect();
     let operands: Vec<Value> = std::iter::once(map).chain(corner).collect();
     let mut block = builder.build(&descriptor::LOAD, &operands, &attrs);
@@ -211,7 +234,22 @@ fn rewrite(module: &mut Module, kernel: Op, load: &BoxLoad) {
             .collect();
         block = builder.build(&TRANS, &[block], &TransOp::attrs(&back));
     }
-    let old = module.result(load.load, 0);
+    let old = module.result(load.op, 0);
     module.replace_uses(old, block);
-    module.erase(load.load);
+    module.erase(load.op);
+}
+
+fn rewrite_store(module: &mut Module, kernel: Op, store: &BoxAccess) {
+    let map = map_of(module, kernel, store, true);
+    let mut value = block(module, store);
+    let order = order(store);
+    let mut builder = Builder::before(module, store.op);
+    let corner: Vec<Value> = order.iter().map(|&at| store.axes[at].start.build(&mut builder)).collect();
+    if order.iter().enumerate().any(|(at, &axis)| at != axis) {
+        let order: Vec<i64> = order.iter().map(|&at| at as i64).collect();
+        value = builder.build(&TRANS, &[value], &TransOp::attrs(&order));
+    }
+    let operands: Vec<Value> = std::iter::once(map).chain(corner).chain([value]).collect();
+    builder.build_effect(&descriptor::STORE, &operands, &[]);
+    module.erase(store.op);
 }

@@ -175,11 +175,15 @@ pub(crate) fn map_slot(module: &Module, desc: Value) -> Option<usize> {
 pub(crate) fn is_written(module: &Module, desc: Value) -> bool {
     let (Def::Arg(entry, _), Some(slot)) = (module.def(desc), map_slot(module, desc)) else { return true };
     let args = module.args(entry);
-    let by_descriptor = args.iter().enumerate().any(|(at, &arg)| {
-        map_slot(module, arg) == Some(slot)
-            && module.arg_attrs(entry, at).iter().any(|(key, _)| key.name() == MAP_WRITTEN.name)
-    });
+    let by_descriptor =
+        args.iter().any(|&arg| map_slot(module, arg) == Some(slot) && is_map_written(module, arg));
     by_descriptor || !module.is_unused(args[slot])
+}
+
+/// Whether the kernel writes by a descriptor that launches make.
+pub(super) fn is_map_written(module: &Module, map: Value) -> bool {
+    let Def::Arg(entry, at) = module.def(map) else { return false };
+    module.arg_attrs(entry, at as usize).iter().any(|(key, _)| key.name() == MAP_WRITTEN.name)
 }
 
 /// Whether bulk copies can move a block by a descriptor of a type.

@@ -15,6 +15,7 @@ mod box_loads;
 mod cat;
 mod map_parts;
 mod maps;
+mod persist;
 mod scaled;
 
 pub(crate) use begins::Begin;
@@ -25,6 +26,8 @@ pub use map_parts::{Combine, MAP_OF, MapPart, MapParts, map_parts};
 pub(crate) use maps::KEEP_DESCRIPTORS;
 pub use maps::MAP_WRITTEN;
 pub(crate) use maps::{is_written, map_slot};
+pub(crate) use persist::PERSIST;
+pub use persist::{PERSISTENCE, PROGRAMS, persistence, programs_param};
 pub(crate) use scaled::EXPAND_SCALED;
 
 use crate::passes::{ASSIGN_LAYOUTS, SPLIT_PRECISION};
@@ -45,6 +48,7 @@ static FORMS: &[&PassRow] = &[
     &KEEP_DESCRIPTORS,
     &EXPAND_DESCRIPTORS,
     &SPLIT_PRECISION,
+    &PERSIST,
 ];
 
 /// Gives every block of a program a layout, for a machine and so many warps and blocks of a cluster.

@@ -137,6 +137,20 @@ impl GuardText {
         self.condition(format!("{number} in {low}..{high}"));
     }
 
+    /// From one scalar to another it is some way, and this far at most.
+    pub(super) fn few(
+        &mut self,
+        forms: &mut Forms<'_>,
+        entry: Block,
+        [lower, upper]: [Value; 2],
+        most: i64,
+    ) -> Option<()> {
+        let ends = [self.scalar(forms, entry, upper, DEPTH)?, self.scalar(forms, entry, lower, DEPTH)?];
+        let length = self.combined("sub", ends);
+        self.within(length, 1, most);
+        Some(())
+    }
+
     /// Two pieces of memory, by parameters that are addresses and numbers of bytes, have nothing in common.
     pub(super) fn apart(&mut self, one: (usize, usize), two: (usize, usize)) {
         self.condition(format!("%{} {} apart %{} {}", one.0, one.1, two.0, two.1));

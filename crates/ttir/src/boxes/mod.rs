@@ -1,5 +1,5 @@
 //! Which loads of blocks of addresses read a box of a tensor: as many rows and columns as the block has, from a corner
-//! on, with zeros beyond the ends of the tensor.
+//! on, with zeros beyond the ends of the tensor; and which stores write one, without what lies beyond.
 //!
 //! ```text
 //! %p = %a + ((%i * 128 + 0..128) % %M) * %stride + 0..64 + %k * 64      tensor %a [%M, %K], rows %stride apart,
@@ -23,7 +23,9 @@ pub use guards::GuardText;
 pub use poly::{Monomial, Poly};
 
 use crate::ops::access::AccessOp;
+use crate::ops::arith_int::int_value;
 use crate::ops::constant::splat_bits;
+use crate::ops::control::ForOp;
 use crate::ops::func::FuncOp;
 use crate::ops::memory::CacheModifier;
 use crate::ops::program::ASSUME;
@@ -36,11 +38,11 @@ const MOST: i64 = i32::MAX as i64;
 /// Bytes from one row to the next, at most.
 const LONGEST_STRIDE: i64 = (1 << 40) - 1;
 
-/// A load that reads a box.
+/// A load that reads a box, or a store that writes one.
 #[derive(Clone, Debug)]
-pub struct BoxLoad {
-    /// The load.
-    pub load: Op,
+pub struct BoxAccess {
+    /// The load or the store.
+    pub op: Op,
     /// The number of the parameter that is the address of the tensor.
     pub base: usize,
     /// By axis of the block.
@@ -67,23 +69,25 @@ pub struct BoxAxis {
 /// Why a load does not read a box.
 pub type Reason = &'static str;
 
-/// The loads of a kernel that read boxes, and those that do not.
+/// The loads and stores of a kernel that access boxes, and those that do not.
 #[derive(Clone, Debug, Default)]
 pub struct Boxes {
-    /// Those that do.
-    pub loads: Vec<BoxLoad>,
+    /// Loads that do.
+    pub loads: Vec<BoxAccess>,
+    /// Stores that do.
+    pub stores: Vec<BoxAccess>,
     /// Those that do not.
     pub refused: Vec<(Op, Reason)>,
     /// What a launch must be for it.
     pub guards: GuardText,
 }
 
-/// Looks at loads of a kernel. `fits` says more of a box: whether a machine can copy it.
+/// Looks at loads and stores of a kernel. `fits` says more of a box: whether a machine can copy it.
 pub fn analyze(
     module: &Module,
     kernel: Op,
-    loads: &[Op],
-    fits: impl Fn(&BoxLoad) -> Result<(), Reason>,
+    (loads, stores): (&[Op], &[Op]),
+    fits: impl Fn(&BoxAccess) -> Result<(), Reason>,
 ) -> Boxes {
     let mut finder = Finder {
         forms: Forms::new(module),
@@ -92,18 +96,34 @@ pub fn analyze(
         order: module.walk(kernel),
     };
     let mut boxes = Boxes::default();
-    for &load in loads {
-        let mut guards = boxes.guards.clone();
-        let found = finder.load(load, &mut guards).and_then(|found| fits(&found).map(|()| found));
-        match found {
-            Ok(found) => {
-                boxes.loads.push(found);
-                boxes.guards = guards;
+    for (ops, is_store) in [(loads, false), (stores, true)] {
+        for &op in ops {
+            let mut guards = boxes.guards.clone();
+            let found = if is_store { finder.store(op, &mut guards) } else { finder.load(op, &mut guards) };
+            match found.and_then(|found| fits(&found).map(|()| found)) {
+                Ok(found) => {
+                    if is_store {
+                        boxes.stores.push(found)
+                    } else {
+                        boxes.loads.push(found)
+                    }
+                    boxes.guards = guards;
+                }
+                Err(reason) => boxes.refused.push((op, reason)),
             }
-            Err(reason) => boxes.refused.push((load, reason)),
         }
     }
     boxes
+}
+
+/// What a launch must be for a loop to have some iterations, and this many at most, in each of its programs; none where
+/// a launch cannot tell.
+pub fn few_iterations(module: &Module, kernel: Op, op: Op, most: i64) -> Option<GuardText> {
+    let (entry, of) = (FuncOp::new(module, kernel).entry(), ForOp::new(module, op));
+    let steps = int_value(module, of.step())?.checked_mul(most)?;
+    let mut guards = GuardText::default();
+    guards.few(&mut Forms::new(module), entry, [of.lower(), of.upper()], steps)?;
+    Some(guards)
 }
 
 /// A box as an access describes it.
@@ -127,7 +147,7 @@ impl<'m> Finder<'m> {
         self.forms.module
     }
 
-    fn load(&mut self, load: Op, guards: &mut GuardText) -> Result<BoxLoad, Reason> {
+    fn load(&mut self, load: Op, guards: &mut GuardText) -> Result<BoxAccess, Reason> {
         let module = self.module();
         let access = AccessOp::load(module, load).ok_or("it is no load by addresses")?;
         if access.volatile() {
@@ -149,15 +169,44 @@ impl<'m> Finder<'m> {
                 return Err("positions beyond the tensor are read as others, and may be stored");
             }
         }
+        let ty = module.ty(result);
+        self.start_at(load, &mut found, ty, guards)?;
+        self.keep_apart(load, &found, guards)?;
+        let Found { base, axes, fastest, .. } = found;
+        Ok(BoxAccess { op: load, base, axes, fastest })
+    }
+
+    fn store(&mut self, store: Op, guards: &mut GuardText) -> Result<BoxAccess, Reason> {
+        let module = self.module();
+        let access = AccessOp::store(module, store).filter(|access| !access.is_atomic());
+        let access = access.ok_or("it is no store by addresses")?;
+        if access.cache() != CacheModifier::None {
+            return Err("it says how it stands in the caches");
+        }
+        let mut found = self.find(access.ptr(), access.mask())?;
+        if found.axes.iter().any(|axis| axis.wrap.is_some()) {
+            return Err("positions beyond the tensor are written as others");
+        }
+        let ty = access.value().map(|value| module.ty(value)).ok_or("it stores no value")?;
+        self.start_at(store, &mut found, ty, guards)?;
+        let Found { base, axes, fastest, .. } = found;
+        Ok(BoxAccess { op: store, base, axes, fastest })
+    }
+
+    /// Where a box begins, in what there is where it is accessed, and what a launch must be for it.
+    fn start_at(
+        &mut self,
+        access: Op,
+        found: &mut Found,
+        block: ir::Type,
+        guards: &mut GuardText,
+    ) -> Result<(), Reason> {
         for axis in &mut found.axes {
-            let reaching = |name| self.forms.reaching(name, load);
+            let reaching = |name| self.forms.reaching(name, access);
             axis.start = axis.start.with(reaching).ok_or("where the block begins is computed elsewhere")?;
         }
         let unknown = "a launch cannot know where the block begins";
-        self.guard(&found, elem_bytes(elem(module.ty(result))), guards).ok_or(unknown)?;
-        self.keep_apart(load, &found, guards)?;
-        let Found { base, axes, fastest, .. } = found;
-        Ok(BoxLoad { load, base, axes, fastest })
+        self.guard(found, elem_bytes(elem(block)), guards).ok_or(unknown)
     }
 
     /// The box of a block of addresses with a mask.

@@ -8,7 +8,7 @@ use super::{Calls, Gpu, Handle, Name, Names, Status, Vendor};
 use smallvec::SmallVec;
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
-use target::{Artifact, DeviceFacts, Grid, Launch, LoadedKernel, TargetError};
+use target::{Artifact, DeviceFacts, Grid, Launch, LoadedKernel, Residency, TargetError};
 
 /// Numbers of function attributes, which drivers have in common.
 mod attribute {
@@ -261,6 +261,10 @@ impl<V: Vendor> LoadedKernel for Kernel<V> {
 
     fn handle(&self) -> u64 {
         self.function as u64
+    }
+
+    fn residency(&self) -> Option<Residency> {
+        V::residency(self)
     }
 
     fn n_regs(&self) -> u32 {

@@ -5,7 +5,7 @@ use crate::driver::Loaded;
 use std::ffi::CStr;
 use std::fmt::Debug;
 use std::ops::Deref;
-use target::{Artifact, DeviceFacts, DeviceProperties, Grid, Launch, TargetError};
+use target::{Artifact, DeviceFacts, DeviceProperties, Grid, Launch, Residency, TargetError};
 
 /// A vendor's device: what it keeps beyond what all have, and what it does in its own way.
 pub trait Vendor: Debug + Send + Sync + Sized + 'static {
@@ -91,6 +91,11 @@ pub trait Vendor: Debug + Send + Sync + Sized + 'static {
     fn prepare(&self, loaded: &Loaded<'_>) -> Result<(), Refused> {
         let _ = loaded;
         Ok(())
+    }
+    /// How many programs of a kernel the device runs at a time; none where that is not known.
+    fn residency(kernel: &Kernel<Self>) -> Option<Residency> {
+        let _ = kernel;
+        None
     }
     /// Launches a kernel: as many arguments as it takes, a grid that is neither empty nor too large.
     ///

@@ -134,6 +134,8 @@ driver_table! {
     func_set_attribute = "cuFuncSetAttribute" (Handle, c_int, c_int);
     func_set_cache_config = "cuFuncSetCacheConfig" (Handle, c_int);
 
+    occupancy = "cuOccupancyMaxActiveBlocksPerMultiprocessor" (*mut c_int, Handle, c_int, usize);
+
     link_create = "cuLinkCreate_v2" (c_uint, *mut c_int, *mut *mut c_void, *mut Handle);
     link_add_data = "cuLinkAddData_v2"
         (Handle, c_int, *mut c_void, usize, *const c_char, c_uint, *mut c_int, *mut *mut c_void);

@@ -3,7 +3,7 @@
 use super::api::{Api, DeviceHandle, Handle, LaunchAttribute};
 use super::context::{self, Entered};
 use super::launch_maps::Maps;
-use super::properties::{MAJOR, MINOR, REGISTERS, SHARED_OPTIN};
+use super::properties::{MAJOR, MINOR, REGISTERS, SHARED_OPTIN, SMS};
 use super::replay::{Replays, is_wanted};
 use super::terms::TERMS;
 use super::{Driver, Gpu, Module, launch, load};
@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU32;
-use target::{Artifact, DeviceFacts, DeviceProperties, Grid, Launch, TargetError};
+use target::{Artifact, DeviceFacts, DeviceProperties, Grid, Launch, Residency, TargetError};
 
 /// The oldest version of the driver's interface that has all functions used here: CUDA 12.0, driver 525.
 const OLDEST: i32 = 12_000;
@@ -37,6 +37,10 @@ pub struct CudaKernel {
     /// The tensor maps that it takes behind its parameters.
     pub(super) maps: Maps,
     pub(super) attributes: SmallVec<[LaunchAttribute; 3]>,
+    /// Whether it loops over the programs of a launch.
+    pub(super) persistent: bool,
+    /// How many programs the device runs at a time, once that was asked.
+    residency: OnceLock<Option<Residency>>,
     /// Launches since it was last asked whether a graph is worth it.
     pub(super) waited: AtomicU32,
 }
@@ -148,6 +152,8 @@ impl Vendor for Cuda {
         let kernel = CudaKernel {
             maps: Maps::of(facts),
             attributes: launch::attributes(facts),
+            persistent: facts.persistent,
+            residency: OnceLock::new(),
             waited: AtomicU32::new(0),
         };
         Ok((function, kernel))
@@ -158,8 +164,29 @@ impl Vendor for Cuda {
     }
 
     #[inline]
+    fn residency(kernel: &Module) -> Option<Residency> {
+        *kernel.own.residency.get_or_init(|| residency(kernel))
+    }
+
+    #[inline]
     unsafe fn launch(kernel: &Module, blocks: Grid, launch: &Launch<'_>) -> Result<(), TargetError> {
         // SAFETY: as the caller promises.
         unsafe { launch::launch(kernel, blocks, launch) }
     }
+}
+
+/// How many programs of a kernel the device runs at a time; none where the driver does not say.
+fn residency(kernel: &Module) -> Option<Residency> {
+    let Shape { threads, shared, .. } = kernel.shape;
+    let mut of_each = 0;
+    let function = kernel.function as Handle;
+    let asked = kernel.gpu.with(|api| {
+        // SAFETY: the function is loaded, and `of_each` is a place for the answer.
+        let status = unsafe { (api.occupancy)(&raw mut of_each, function, threads as i32, shared as usize) };
+        check(status, "tell how many programs an SM runs")?;
+        kernel.gpu.attribute(SMS)
+    });
+    let sms = u32::try_from(asked.ok()?).ok()?;
+    let of_each = u32::try_from(of_each).ok().filter(|&of_each| of_each > 0)?;
+    Some(Residency { sms, of_each })
 }

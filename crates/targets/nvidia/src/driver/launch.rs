@@ -1,14 +1,15 @@
 //! Launching: the arguments as the driver wants them.
 //!
-//! A kernel takes its parameters in the order of its signature, then the tensor maps that are made of them
-//! ([`super::launch_maps`]), then the addresses of its global scratch memory and of the memory of a profiler. Nothing
-//! here waits. Device memory is taken for graphs alone (see [`super::replay`]), outside of captures.
+//! A kernel takes its parameters in the order of its signature, then, if it loops over them, the number of programs
+//! along x, then the tensor maps that are made of its parameters ([`super::launch_maps`]), then the addresses of its
+//! global scratch memory and of the memory of a profiler. Nothing here waits. Device memory is taken for graphs alone
+//! (see [`super::replay`]), outside of captures.
 
 use super::api::{Handle, LaunchAttribute, LaunchConfig, attribute};
-use super::{Module, replay};
+use super::{Cuda, Module, replay};
 use gpu::driver::{Pointers, Vendor, slots, status};
 use smallvec::SmallVec;
-use target::{DeviceFacts, Grid, Launch, TargetError};
+use target::{DeviceFacts, Grid, Launch, Residency, TargetError};
 
 /// What the driver gets beyond the sizes of a launch.
 pub(super) fn attributes(facts: &DeviceFacts) -> SmallVec<[LaunchAttribute; 3]> {
@@ -31,6 +32,30 @@ pub(super) fn attributes(facts: &DeviceFacts) -> SmallVec<[LaunchAttribute; 3]> 
 /// As for [`target::LoadedKernel::launch`].
 #[inline]
 pub(super) unsafe fn launch(kernel: &Module, blocks: Grid, launch: &Launch<'_>) -> Result<(), TargetError> {
+    if !kernel.own.persistent {
+        // SAFETY: as the caller promises.
+        return unsafe { start(kernel, blocks, launch) };
+    }
+    let args: SmallVec<[u64; 16]> = launch.args.iter().copied().chain([blocks[0].into()]).collect();
+    let resident = Cuda::residency(kernel).map_or(u64::MAX, Residency::programs);
+    let fewer = [fewer(resident, blocks), blocks[1], blocks[2]];
+    // SAFETY: as the caller promises; the word behind the arguments is the parameter behind those of the signature.
+    unsafe { start(kernel, fewer, &Launch { args: &args, ..*launch }) }
+}
+
+/// How many programs along x are started where so many run at a time and each goes on with later ones.
+fn fewer(resident: u64, [x, y, z]: Grid) -> u32 {
+    let beside = u64::from(y) * u64::from(z);
+    let most = resident.div_ceil(beside.max(1)).max(1);
+    u32::try_from(most).map_or(x, |most| x.min(most))
+}
+
+/// Starts the programs.
+///
+/// # Safety
+/// As for [`launch`].
+#[inline]
+unsafe fn start(kernel: &Module, blocks: Grid, launch: &Launch<'_>) -> Result<(), TargetError> {
     let maps = kernel.own.maps.make(&kernel.gpu, launch.args)?;
     let behind = [launch.scratch, 0u64];
     let mut params = slots(launch.args, &maps, &behind);

@@ -10,7 +10,7 @@ use target::DeviceProperties;
 const NUMBERS: &[(&str, i32)] = &[
     ("max_shared_mem", SHARED_OPTIN),
     ("max_num_regs", REGISTERS),
-    ("multiprocessor_count", 16),
+    ("multiprocessor_count", SMS),
     ("warpSize", 10),
     ("sm_clock_rate", 13),
     ("mem_clock_rate", 36),
@@ -31,6 +31,8 @@ const NUMBERS: &[(&str, i32)] = &[
 pub(super) const SHARED_OPTIN: i32 = 97;
 /// Registers of an SM.
 pub(super) const REGISTERS: i32 = 12;
+/// SMs.
+pub(super) const SMS: i32 = 16;
 /// The first number of the compute capability.
 pub(super) const MAJOR: i32 = 75;
 /// The second number of the compute capability.

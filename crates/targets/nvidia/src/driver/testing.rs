@@ -325,6 +325,17 @@ unsafe extern "C" fn stream_is_capturing(_stream: Handle, place: *mut c_int) -> 
     0
 }
 
+unsafe extern "C" fn occupancy(
+    place: *mut c_int,
+    _function: Handle,
+    _threads: c_int,
+    _shared: usize,
+) -> Status {
+    // SAFETY: as in `give`.
+    unsafe { place.write(1) };
+    0
+}
+
 unsafe extern "C" fn graph_create(place: *mut Handle, _flags: c_uint) -> Status {
     let number = fake(|fake| {
         fake.graphs += 1;
@@ -446,6 +457,7 @@ pub(crate) const API: Api = Api {
     kernel_get_function,
     func_set_attribute,
     func_set_cache_config,
+    occupancy,
     link_create,
     link_add_data,
     link_complete,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use target::{
     ArgExpr, Artifact, Device, DeviceFacts, KernelParam, Launch, LaunchFacts, LoadedKernel, MapElement,
-    MapRecipe, ParamKind, Stage, TargetError,
+    MapRecipe, ParamKind, Residency, Stage, TargetError,
 };
 
 fn artifact(change: impl FnOnce(&mut DeviceFacts)) -> Artifact {
@@ -48,6 +48,27 @@ fn a_launch_is_one_call_with_two_more_parameters() {
     assert_eq!(fake(|fake| fake.slots.clone()), [11, 22, 77, 0]);
     launch(&*kernel, [3, 0, 1], 0).expect("nothing to do");
     assert!(calls().is_empty());
+}
+
+#[test]
+fn a_kernel_that_loops_over_its_programs_starts_as_many_as_run_at_a_time() {
+    let driver = driver();
+    let artifact = artifact(|facts| facts.persistent = true);
+    let kernel = load(driver, &artifact).expect("loads");
+    fake(|fake| fake.params = artifact.params.len() + 3);
+    // 132 SMs, of which each runs one.
+    assert_eq!(kernel.residency().map(Residency::programs), Some(132));
+    for (grid, started) in [
+        ([1000, 1, 1], [132, 1, 1]),
+        ([1000, 2, 1], [66, 2, 1]),
+        ([1000, 200, 2], [1, 200, 2]),
+        ([100, 1, 1], [100, 1, 1]),
+    ] {
+        calls();
+        launch(&*kernel, grid, 99).expect("launches");
+        assert_eq!(calls(), [format!("launch_kernel({started:?}, [128, 1, 1], 1024, 99)")]);
+        assert_eq!(fake(|fake| fake.slots.clone()), [11, 22, u64::from(grid[0]), 77, 0]);
+    }
 }
 
 #[test]

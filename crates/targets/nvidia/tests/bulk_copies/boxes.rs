@@ -318,7 +318,7 @@ pub(crate) struct Sizes {
 
 /// Sizes by chance, of which the kernel accesses only what is there.
 pub(crate) fn random_sizes(random: &mut Random, shape: Shape) -> Sizes {
-    let programs = 1 + random.below(2) as u32;
+    let programs = 1 + random.below(4) as u32;
     let tiles = if shape.around.is_some() { 1 + random.below(3) as i64 } else { 1 };
     let start = if shape.started { 8 * random.below(4) as i64 } else { 0 };
     let (rows, columns) = (64 * i64::from(programs) + start, 64 * tiles);

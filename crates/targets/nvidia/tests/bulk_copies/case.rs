@@ -8,7 +8,7 @@ use nvidia::{machine, maps, pipeline, ptx};
 use ptx_isa::Arch;
 use target::{Guards, MapRecipe};
 use ttgir::{Machine, Roles};
-use ttir::ops::func::kernels;
+use ttir::ops::func::{FuncOp, kernels};
 use ttir::testing::Random;
 
 /// `c = a · b` in blocks of 64 × 64, of which `rounds` follow each other along k; `SECOND` is the right operand.
@@ -64,6 +64,8 @@ pub(crate) struct Compiled {
     pub(crate) threads: u32,
     /// Whether it takes a number of tiles.
     pub(crate) tiled: bool,
+    /// Whether it takes the number of programs and loops over them.
+    pub(crate) persistent: bool,
     /// Bytes of the device's memory that it asks for.
     pub(crate) scratch: u64,
 }
@@ -192,6 +194,7 @@ pub(crate) fn compile_module(
         shared: facts.shared_bytes,
         threads: facts.lanes * facts.total_warps,
         tiled: false,
+        persistent: ttgir::programs_param(module, FuncOp::new(module, kernel).entry()).is_some(),
         scratch: facts.global_scratch.bytes,
     }
 }

@@ -6,7 +6,7 @@ use emulator::{Argument as Parameter, Checks, Launch, Memory, Program};
 use ir::text::{ParseOptions, parse};
 use nvidia::maps;
 use target::Guards;
-use ttgir::Machine;
+use ttgir::{Machine, Persistence};
 use ttir::interp::{self, Arg, Lines};
 use ttir::ops::func::kernels;
 
@@ -19,12 +19,14 @@ pub(crate) struct How<'a> {
     pub(crate) change: &'a dyn Fn(&mut Machine),
 }
 
-/// A kernel in both versions.
+/// A kernel in all its versions.
 pub(crate) struct Kernel {
     module: ir::Module,
     name: String,
     pub(crate) bulk: Compiled,
     pub(crate) plain: Compiled,
+    /// As a loop over its programs, where it can be one.
+    pub(crate) persistent: Compiled,
 }
 
 /// An argument.
@@ -89,7 +91,12 @@ impl Kernel {
             machine.bulk_loads = false;
         });
         assert!(plain.guards.is_empty());
-        Kernel { module: original, name, bulk, plain }
+        let persistent = compile(&|machine| {
+            machine.bulk_loads = true;
+            (how.change)(machine);
+            machine.persistence = Persistence::Loop;
+        });
+        Kernel { module: original, name, bulk, plain, persistent }
     }
 
     /// What the launch should leave.
@@ -137,11 +144,14 @@ impl Kernel {
         let maps: Vec<Vec<u8>> = maps.collect::<Result<_, String>>()?;
         let programs = u64::from(grid.iter().product::<u32>());
         let scratch = memory.allocate((version.scratch * programs) as usize + 128).next_multiple_of(128);
-        let values = slots.iter().map(|slot| slot.to_le_bytes().to_vec()).chain(maps);
+        let count = version.persistent.then(|| grid[0].to_le_bytes().to_vec());
+        let values = slots.iter().map(|slot| slot.to_le_bytes().to_vec()).chain(count).chain(maps);
         let values = values.chain([scratch.to_le_bytes().to_vec(), [0; 8].to_vec()]);
         let cut = |(param, value): (&emulator::Param, Vec<u8>)| Parameter(value[..param.bytes].to_vec());
+        // One program, or two, do the work of all.
+        let resident = if version.persistent { 1 + schedule as u32 % 2 } else { grid[0] };
         let launch = Launch {
-            grid,
+            grid: [grid[0].min(resident), grid[1], grid[2]],
             cluster: [1; 3],
             block: [version.threads, 1, 1],
             dynamic_shared: version.shared as usize,
@@ -163,7 +173,7 @@ impl Kernel {
 
     /// Whether a launch takes the version with bulk copies.
     pub(crate) fn takes_bulk(&self, launch: Launched<'_>) -> bool {
-        self.bulk.guards.hold(launch.0, &launch.1.place(&mut Memory::new()).1, &[])
+        takes(&self.bulk, launch)
     }
 
     /// The conditions that a launch does not meet, by their numbers.
@@ -178,8 +188,15 @@ impl Kernel {
     /// Runs the version that a launch takes under a few schedules; all leave what the interpreter says.
     pub(crate) fn check(&self, launch: Launched<'_>, schedules: u64, what: &str) {
         let expected = self.interpret(launch);
-        let version = if self.takes_bulk(launch) { &self.bulk } else { &self.plain };
-        for schedule in 0..schedules {
+        let takes_bulk = self.takes_bulk(launch);
+        let version = if takes_bulk { &self.bulk } else { &self.plain };
+        let takes_persistent = self.persistent.persistent && takes(&self.persistent, launch);
+        assert!(takes_bulk || !takes_persistent, "a loop over programs needs more");
+        let persistent = Some(&self.persistent).filter(|_| takes_persistent);
+        for (version, schedule) in std::iter::once(version)
+            .chain(persistent)
+            .flat_map(|version| (0..schedules).map(move |schedule| (version, schedule)))
+        {
             let found = self.run(version, &version.ptx, launch, schedule);
             let found =
                 found.unwrap_or_else(|error| panic!("{what}, schedule {schedule}: {error}\n{}", version.ptx));
@@ -206,4 +223,9 @@ impl Kernel {
     ) -> bool {
         (0..4).all(|schedule| self.run(version, text, launch, schedule).is_ok_and(|found| found == *expected))
     }
+}
+
+/// Whether a launch is as a version needs it.
+fn takes(version: &Compiled, (grid, args): Launched<'_>) -> bool {
+    version.guards.hold(grid, &args.place(&mut Memory::new()).1, &[])
 }

@@ -41,6 +41,22 @@ fn random_loops_over_boxes_agree_with_the_interpreter() {
     assert!(bulk * 2 > count && roles > 0, "{bulk} of {count} copy in bulk, {roles} have roles");
 }
 
+#[test]
+fn random_loops_over_programs_agree_with_the_interpreter() {
+    for seed in number("FIRST", 0)..number("FIRST", 0) + number("BOXES", 24) {
+        let mut random = Random::new(seed);
+        let shape = Shape { around: None, loops: 1, branch: false, ..random_shape(&mut random) };
+        let kernel = compiled(shape, seed);
+        assert!(kernel.persistent.persistent || kernel.bulk.maps.len() < 2, "{shape:?}");
+        for _ in 0..2 {
+            let sizes = random_sizes(&mut random, shape);
+            let args = sizes.args(&mut random, shape);
+            let launch = ([sizes.programs, 1, 1], &args);
+            kernel.check(launch, 4, &format!("seed {seed}: {shape:?}, {sizes:?}"));
+        }
+    }
+}
+
 /// Loops that follow each other, the last one under a condition; loops in a loop.
 const SEQUENCE: Shape = Shape {
     ends: Ends::Masked,
