@@ -83,7 +83,7 @@ pub(crate) static ROWS: &[KnobRow] = &[
     row(knob::NO_BULK_LOADS, &["DEUTERON_DISABLE_BULK_LOADS"], Flag,
         "Let lanes load what pointers address, also where bulk copies (TMA) would load the same: to compare the two.").but(Compiles),
     row(PERSISTENT, &["DEUTERON_PERSISTENCE"], OptFlag,
-        "Let all kernels with one loop over dots that can do so loop over the programs of their launch (1) or none (0), in place of those whose \
+        "Let all kernels with one loop over one dot that can do so loop over the programs of their launch (1) or none (0), in place of those whose \
          launches gain by it.").but(Compiles),
     row(knob::ROLES, &["DEUTERON_WARP_SPECIALIZE"], OptFlag,
         "Let warps of their own begin the bulk copies (TMA) of every loop that can have them (1) or of none (0), in place of those that say \

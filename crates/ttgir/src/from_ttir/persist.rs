@@ -1,4 +1,4 @@
-//! Kernels of one short loop over dots become loops over the programs of their launch, so that the loads of a program
+//! Kernels of one loop over a dot become loops over the programs of their launch, so that the loads of a program
 //! run ahead under the stores of the one before it.
 //!
 //! ```text
@@ -15,7 +15,8 @@
 //!
 //! A kernel that could be such a loop says in `tt.persistence` what launches gain by it. Left out: kernels that do more
 //! than load and store, that store in front of the loop or in it, that make descriptors themselves, or whose loop is as
-//! long as the program's position says.
+//! long as the program's position says; and loops over several dots, which lose (attention forward, d = 128: 497
+//! TFLOP/s, 377 on an H200).
 
 use super::map_parts::map_parts;
 use crate::machine::Persistence;
@@ -53,7 +54,7 @@ const NEVER: &str = "0 | 0 in 1..1";
 /// Kernels become loops over programs.
 pub(crate) static PERSIST: PassRow = PassRow {
     name: "persist",
-    doc: "Kernels of one short loop over dots become loops over the programs of their launch.",
+    doc: "Kernels of one loop over a dot become loops over the programs of their launch.",
     run,
 };
 
@@ -91,7 +92,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 fn gain(module: &Module, kernel: Op) -> Option<String> {
     let entry = FuncOp::new(module, kernel).entry();
     let inside = module.walk(kernel);
-    let dots = short_loop(module, kernel, entry, &inside)?;
+    let dots = loop_over_dot(module, kernel, entry, &inside)?;
     let mut ops = inside.iter().filter(|&&op| op != kernel);
     let by_position = |op: &Op| module.is(*op, &GET_PROGRAM_ID) && is_along_x(module, *op);
     let is_store =
@@ -105,8 +106,8 @@ fn gain(module: &Module, kernel: Op) -> Option<String> {
     Some(few.map_or_else(|| NEVER.to_owned(), |guards| guards.to_string()))
 }
 
-/// The one loop of a kernel: over dots whose operands bulk copies load, and as long in every program.
-fn short_loop(module: &Module, kernel: Op, entry: Block, inside: &[Op]) -> Option<Op> {
+/// The one loop of a kernel: over one dot whose operands bulk copies load, and as long in every program.
+fn loop_over_dot(module: &Module, kernel: Op, entry: Block, inside: &[Op]) -> Option<Op> {
     let mut loops = inside.iter().copied().filter(|&op| module.has(op, Traits::LOOP));
     let (dots, others) = (loops.next()?, loops.next());
     if others.is_some() || !module.is(dots, &FOR) || module.parent_op(dots) != Some(kernel) {
@@ -124,7 +125,8 @@ fn short_loop(module: &Module, kernel: Op, entry: Block, inside: &[Op]) -> Optio
     let is_whole = loads.peek().is_some() && loads.all(|op| is_bulk(op) && feeds_dot(module, None, op));
     let of = ForOp::new(module, dots);
     let is_alike = [of.lower(), of.upper(), of.step()].iter().all(|&bound| is_alike(module, bound));
-    (is_whole && is_alike && body.iter().any(|&op| is_dot(module, op))).then_some(dots)
+    let count = body.iter().filter(|&&op| is_dot(module, op)).count();
+    (is_whole && is_alike && count == 1).then_some(dots)
 }
 
 /// Whether a value is the same in every program.
