@@ -394,6 +394,9 @@ def enter(is_child=False):
         replaced.append((torch._C, "_cuda_getCurrentRawStream", _constant(0)))
     # torch asks this in front of streams of its own, which the CPU has not.
     replaced.append((torch.accelerator, "is_available", _constant(False)))
+    of_accelerator = {"synchronize": None, "current_device_index": 0, "set_device_index": None}
+    replaced += [(torch.accelerator, name, _constant(value)) for name, value in of_accelerator.items()
+                 if hasattr(torch.accelerator, name)]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in replaced]
     for owner, name, answer in replaced:
         setattr(owner, name, answer)

@@ -47,6 +47,8 @@ def test_what_libraries_of_kernels_ask_torch_for(python):
         assert torch.equal(*drawn) and isinstance(torch.default_generator, torch.Generator) and not isinstance(3, torch.Generator)
         with torch.cuda._DeviceGuard(0):
             torch.ones(2, device="cuda").record_stream(torch.cuda.current_stream())
+            torch.accelerator.synchronize()
+            assert torch.accelerator.current_device_index() == 0
             print(stream(0), seed, offset, generator.get_state().view(torch.int64).tolist(), generator.initial_seed())
         """)
     assert python("-m", "deuteron", "--cuda-as-cpu", "-c", code).stdout == "0 7 0 [7, 8] 7\n"

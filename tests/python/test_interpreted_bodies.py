@@ -210,6 +210,25 @@ def test_constants_among_the_targets_of_an_assignment():
     np.testing.assert_array_equal(same, np.full(8, np.float32(0.5) * np.float32(0.1) + np.float32(6)))
 
 
+@triton.jit
+def bound_once(out_ptr, FLAG: tl.constexpr):
+    value: tl.constexpr
+    if FLAG:
+        value = 0.1
+    else:
+        value = 0.3
+    tl.static_assert(value == 0.1)
+    value = 0.2
+    tl.static_assert(value.dtype == tl.float32)
+    tl.store(out_ptr, value)
+
+
+def test_an_annotation_holds_for_the_next_assignment_alone():
+    native, same = both(bound_once, 1, True)
+    np.testing.assert_array_equal(same, native)
+    np.testing.assert_array_equal(same, np.float32([0.2]))
+
+
 def test_the_language_gives_what_compiled_kernels_give(rng):
     x = rng.standard_normal((16, 16)).astype(np.float32)
     native, same = both(features, (8, 16), x, Pair(0.5, 3), SIZE=16)

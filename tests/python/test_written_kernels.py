@@ -35,6 +35,8 @@ def test_a_kernel_is_made_of_another_one():
     made.raw_src, made.starting_line_number = list(template.raw_src), template.starting_line_number
     made.def_file_line_number, made.def_file_col_number = template.def_file_line_number, template.def_file_col_number
     made.file_name = template.file_name
+    lines = "\n".join(made.warmup(np.zeros(8, np.float32), grid=(1, )).asm["ttir"].split("loc(")[1:])
+    assert f'{__file__}":{template.def_file_line_number + 1}:' in lines
     assert made.raw_src == template.raw_src and made.def_file_line_number == template.starting_line_number + 1
     assert (made.def_file_col_number, made.file_name) == (5, __file__)
     made.__name__, made.__qualname__ = "named", "outer.named"

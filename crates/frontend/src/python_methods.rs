@@ -1,7 +1,8 @@
 //! Attributes and methods of Python's numbers and strings, as kernels ask them of constants: `N.bit_length()`,
 //! `MODE.startswith("relu")`.
 //!
-//! Assumes positional arguments. Left out: formatting (`str.format`, `hex`), bytes, and what depends on a locale.
+//! Assumes positional arguments. Left out: formatting (`str.format`, `hex`), bytes, what depends on a locale, and
+//! digits beyond ASCII.
 
 use crate::constexpr;
 use crate::value::PyValue;
@@ -32,7 +33,7 @@ const FLOAT: [(&str, OfFloat); 2] = [
 type OfStr = fn(&str, &[&str]) -> PyValue;
 
 /// Methods of strings, with the fewest and the most arguments.
-const STR: [(&str, [usize; 2], OfStr); 16] = [
+const STR: [(&str, [usize; 2], OfStr); 21] = [
     ("upper", [0, 0], |text, _| PyValue::str(&text.to_uppercase())),
     ("lower", [0, 0], |text, _| PyValue::str(&text.to_lowercase())),
     ("strip", [0, 1], |text, of| trimmed(text, of, [true, true])),
@@ -54,10 +55,24 @@ const STR: [(&str, [usize; 2], OfStr); 16] = [
     ("find", [1, 1], |text, of| {
         PyValue::Int(text.find(of[0]).map_or(-1, |at| text[..at].chars().count() as i128))
     }),
-    ("isdigit", [0, 0], |text, _| every(text, char::is_numeric)),
+    ("isascii", [0, 0], |text, _| PyValue::Bool(text.is_ascii())),
+    ("islower", [0, 0], |text, _| cased(text, char::is_uppercase)),
+    ("isupper", [0, 0], |text, _| cased(text, char::is_lowercase)),
+    ("isdecimal", [0, 0], |text, _| every(text, |letter| letter.is_ascii_digit())),
+    ("isdigit", [0, 0], |text, _| every(text, |letter| letter.is_ascii_digit())),
+    ("isnumeric", [0, 0], |text, _| every(text, |letter| letter.is_ascii_digit())),
     ("isalpha", [0, 0], |text, _| every(text, char::is_alphabetic)),
     ("isalnum", [0, 0], |text, _| every(text, char::is_alphanumeric)),
 ];
+
+/// Questions about digits, which Python answers from tables of Unicode that are not here.
+const OF_DIGITS: [&str; 3] = ["isdecimal", "isdigit", "isnumeric"];
+
+/// Whether letters have a case, and none the other one.
+fn cased(text: &str, other: fn(char) -> bool) -> PyValue {
+    let has_case = text.chars().any(|letter| letter.is_lowercase() || letter.is_uppercase());
+    PyValue::Bool(has_case && !text.chars().any(other))
+}
 
 fn every(text: &str, holds: fn(char) -> bool) -> PyValue {
     PyValue::Bool(!text.is_empty() && text.chars().all(holds))
@@ -132,6 +147,9 @@ fn of_text(text: &str, name: &str, args: &[PyValue]) -> Option<Result<PyValue, S
     {
         return Some(Err("empty separator".to_owned()));
     }
+    if OF_DIGITS.contains(&name) && !text.is_ascii() {
+        return Some(Err(format!("{name}() answers for ASCII alone in a kernel, not for '{text}'")));
+    }
     let (_, count, method) = STR.iter().find(|row| row.0 == name)?;
     Some(check_count(name, *count, args).and_then(|()| Ok(method(text, &strings(name, args)?))))
 }
@@ -178,6 +196,10 @@ mod tests {
         is(PyValue::str("xxaxx"), "lstrip", &["x"], "'axx'");
         is(PyValue::str("relu6"), "endswith", &["6"], "True");
         is(PyValue::str(""), "isdigit", &[], "False");
+        is(PyValue::str("16"), "isdecimal", &[], "True");
+        is(PyValue::str("fp16"), "islower", &[], "True");
+        is(PyValue::str("16"), "isupper", &[], "False");
+        assert!(of(&PyValue::str("½"), "isdigit", &[]).is_err());
         assert_eq!(part(&PyValue::Bool(true), "real"), Some(PyValue::Int(1)));
         assert_eq!(part(&PyValue::Float(2.0), "numerator"), None);
         let wrong = of(&PyValue::str("a"), "replace", &["a"]).expect_err("it takes two");

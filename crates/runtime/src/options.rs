@@ -107,6 +107,14 @@ pub fn parse(
         }
         extra.insert(IR_OVERRIDE.to_owned(), path.clone());
     }
+    if let Some(OptionValue::Str(mode)) = given.get("instrumentation_mode")
+        && !mode.is_empty()
+    {
+        return Err(RuntimeError::Option(format!(
+            "instrumentation_mode is `{mode}`: {}",
+            knobs::NO_SANITIZER
+        )));
+    }
     let options = CompileOptions {
         num_warps,
         num_stages: number("num_stages")?,
@@ -228,6 +236,11 @@ mod tests {
         assert_eq!(options.extra["own"], OptionValue::Bool(true));
         assert_eq!(with("num_stages", OptionValue::Int(0)).expect("no pipelining").num_stages, 0);
         assert!(!with("enable_fp_fusion", OptionValue::Bool(false)).expect("a flag").enable_fp_fusion);
+        assert!(matches!(
+            with("instrumentation_mode", OptionValue::Str("fpsan".to_owned())),
+            Err(RuntimeError::Option(text)) if text.contains("TRITON_INTERPRET=1")
+        ));
+        assert!(with("instrumentation_mode", OptionValue::Str(String::new())).is_ok(), "none is asked for");
         assert!(with("waves_per_eu", OptionValue::Int(2)).is_ok(), "an option of other targets is taken");
         assert!(names(&FakeTarget::default()).contains(&"own"));
     }

@@ -7,6 +7,7 @@
 
 pub mod axis;
 pub mod boxes;
+pub mod distinct;
 pub mod interp;
 pub mod interval;
 pub mod ops;

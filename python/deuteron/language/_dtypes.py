@@ -19,8 +19,22 @@ _FLOATS = {
 }
 
 
+class _KernelType(type):
+    """Classes of which the types of blocks in interpreted kernels are instances."""
+
+    def __instancecheck__(cls, instance):
+        if isinstance(instance, _core.KernelValue):
+            return instance.kernel_class == "block_type" and cls.__name__ in ("base_type", "dtype", "block_type")
+        return type.__instancecheck__(cls, instance)
+
+
 @show
-class dtype:
+class base_type(metaclass=_KernelType):
+    """The type of anything that a kernel computes with."""
+
+
+@show
+class dtype(base_type):
     """The type of one element.
 
     Attributes:

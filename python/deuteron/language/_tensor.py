@@ -6,6 +6,8 @@ from enum import Enum
 
 from .. import _core
 from ._builtin import builtin_class
+from ._constexpr import constexpr
+from ._run_time import RunTimeValue
 
 
 class PropagateNan(Enum):
@@ -25,7 +27,7 @@ class _KernelClass(type):
     """Classes of which values of running kernels are instances."""
 
     def __instancecheck__(cls, instance):
-        if isinstance(instance, _core.KernelValue):
+        if isinstance(instance, (_core.KernelValue, RunTimeValue)):
             return instance.kernel_class == cls.__name__
         return type.__instancecheck__(cls, instance)
 
@@ -113,6 +115,16 @@ class tuple:
 
     def __repr__(self):
         return f"({', '.join(map(repr, self.values))})"
+
+
+class _AnyValue(type):
+
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, (_core.KernelValue, RunTimeValue, constexpr, tuple))
+
+
+class base_value(metaclass=_AnyValue):
+    """Whatever a kernel computes with: every value of one is an instance, and constants and tuples are."""
 
 
 @builtin_class

@@ -4,11 +4,11 @@
 from ._aggregate import _aggregate, aggregate_replace
 from ._arith import (add, clamp, dot, dot_scaled, expect_zero, inline_asm_elementwise, map_elementwise, maximum,
                      minimum, mul, sub, where)
-from ._builtin import builtin, is_builtin
+from ._builtin import builtin, builtin as extern, is_builtin
 from ._constexpr import _unwrap_if_constexpr, const, constexpr, constexpr_type, tuple_type
 from ._create import (arange, broadcast, broadcast_to, cast, cat, expand_dims, full, gather, histogram, join,
                       num_programs, permute, program_id, reshape, split, to_tensor, trans, view)
-from ._dtypes import (bfloat16, block_type, dtype, float8e4b8, float8e4b15, float8e4nv, float8e5, float8e5b16, float16,
+from ._dtypes import (base_type, bfloat16, block_type, dtype, float8e4b8, float8e4b15, float8e4nv, float8e5, float8e5b16, float16,
                       float32, float64, get_int_dtype, int1, int8, int16, int32, int64, pi32_t, pointer_type,
                       str_to_ty, uint8, uint16, uint32, uint64, void)
 from ._memory import (_experimental_descriptor_load, _experimental_descriptor_store,
@@ -17,7 +17,7 @@ from ._memory import (_experimental_descriptor_load, _experimental_descriptor_st
                       load_tensor_descriptor, make_block_ptr, make_tensor_descriptor, max_constancy, max_contiguous,
                       multiple_of, store, store_tensor_descriptor)
 from ._reduce import associative_scan, device_assert, device_print, reduce, static_assert, static_print
-from ._tensor import PropagateNan, condition, range, slice, static_range, tensor, tensor_descriptor, tuple
+from ._tensor import PropagateNan, base_value, condition, range, slice, static_range, tensor, tensor_descriptor, tuple
 from .math import abs, ceil, cos, div_rn, erf, exp, exp2, fdiv, floor, fma, log, log2, rsqrt, sin, sqrt, sqrt_rn, tanh, umulhi
 
 TRITON_MAX_TENSOR_NUMEL = 1048576

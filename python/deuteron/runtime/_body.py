@@ -115,6 +115,7 @@ class _Rewriting(ast.NodeTransformer):
         self.indent = indent
         self.operators = {op: name for extension in extensions for op, name in _EXTENDED.get(extension, {}).items()}
         self.extensions = extensions
+        #: Names that are annotated as constants and have no value yet.
         self.constexprs = set()
 
     def visit(self, node):
@@ -140,9 +141,12 @@ class _Rewriting(ast.NodeTransformer):
         return self.call("__assigned__", [value], value)
 
     def kept(self, target):
-        """Whether a target stands for a constant: its name is annotated so. Of targets in a row, which do, if any."""
+        """Whether a target stands for a constant: its name was annotated so and has no value yet. Of targets in a row, which do, if
+        any."""
         if isinstance(target, ast.Name):
-            return target.id in self.constexprs
+            pending = target.id in self.constexprs
+            self.constexprs.discard(target.id)
+            return pending
         if not isinstance(target, (ast.Tuple, ast.List)):
             return False
         flags = tuple(map(self.kept, target.elts))
@@ -229,6 +233,23 @@ class _Rewriting(ast.NodeTransformer):
         if computed:
             node.value = self.assigned(node.value)
         return node
+
+    def visit_If(self, node):
+        node.test = self.visit(node.test)
+        before = set(self.constexprs)
+        node.body = self.block(node.body)
+        after, self.constexprs = self.constexprs, before
+        node.orelse = self.block(node.orelse)
+        self.constexprs &= after
+        return node
+
+    def block(self, statements):
+        """A block of statements, of which one may become several."""
+        block = []
+        for statement in statements:
+            visited = self.visit(statement)
+            block.extend(visited if isinstance(visited, list) else [visited])
+        return block
 
     def visit_For(self, node):
         counts = isinstance(node.iter, ast.Call) and self.found(node.iter.func) is builtins.range

@@ -1,7 +1,7 @@
 """What programs that write kernels read and set of a function: what its names mean, and where its text is said to stand.
 
 Such a program takes the text of a kernel, changes it, makes a function of it and gives that the place of the first one. What is set is kept
-and answered; errors and line tables name the place where the text of the function is. Put into ``JITFunction`` by `add_to`.
+and answered; errors and line tables name the file and the line of the definition that were set last. Put into ``JITFunction`` by `add_to`.
 """
 
 import re
@@ -44,6 +44,8 @@ def _kept(name, usual):
 
     def keep(self, value):
         self.__dict__[own] = value
+        if name in ("file_name", "def_file_line_number"):
+            self._place_text(self.file_name, self.def_file_line_number)
 
     return property(get, keep, doc=usual.__doc__)
 

@@ -1,16 +1,24 @@
 """`@autotune`: choosing meta-parameters by measuring."""
 
+# ruff: noqa: F401
+# Some of these names are here for tuners of other packages, which read them from this module.
+import builtins
 import functools
+import hashlib
+import json
 import threading
 import types
 import warnings
 
 from .. import _core, knobs
+from .._C.libtriton import get_cache_invalidating_env_vars
 from ..errors import AutotunerError, OutOfResources, PTXASError
 from ._config import Config
 from ._heuristics import Heuristics, heuristics
 from ._measuring import CANNOT_RUN, Measuring
 from ._restoring import Restorer
+from .cache import get_cache_manager, triton_key
+from .driver import driver
 from .jit import JITFunction, KernelInterface
 
 __all__ = ["Autotuner", "Config", "Heuristics", "OutOfResources", "PTXASError", "autotune", "heuristics"]

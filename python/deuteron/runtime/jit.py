@@ -3,12 +3,12 @@
 import functools
 
 from .. import _core
-from .._utils import type_canonicalisation_dict
+from .._utils import find_paths_if, get_iterable_path, type_canonicalisation_dict
 from . import _written
 from ._signature import KernelParam, create_function_from_signature, native_specialize_impl
 
 __all__ = ["ConstexprFunction", "JITCallable", "JITFunction", "KernelInterface", "KernelParam", "MockTensor",
-           "TensorWrapper", "constexpr_function", "create_function_from_signature", "jit", "mangle_type",
+           "TensorWrapper", "constexpr_function", "create_function_from_signature", "find_paths_if", "get_iterable_path", "jit", "mangle_type",
            "native_specialize_impl", "reinterpret", "type_canonicalisation_dict"]
 
 

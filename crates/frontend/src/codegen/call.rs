@@ -96,7 +96,7 @@ impl Ctx<'_> {
             Val::Method { receiver, name } => self.call_method(receiver, name, args, keywords),
             Val::Const(PyValue::Builtin(path)) => self.call_builtin(path, args, keywords),
             Val::Const(PyValue::JitFunction(function)) => self.call_jit(&function.clone(), args, keywords),
-            Val::Const(PyValue::ConstexprFunction(object)) => self.call_constexpr(object, args, keywords),
+            Val::Const(PyValue::ConstexprFunction(object)) => self.call_seeing(object, &args, &keywords),
             Val::Const(PyValue::Object(object)) => self.call_object(object, args, keywords),
             Val::Aggregate(aggregate) => {
                 self.call_aggregate_method(callee, aggregate, "__call__", args, keywords)
@@ -162,7 +162,7 @@ impl Ctx<'_> {
         Ok((known, named))
     }
 
-    fn constant_argument(&mut self, what: &str, val: &Val) -> Res<PyValue> {
+    pub(crate) fn constant_argument(&mut self, what: &str, val: &Val) -> Res<PyValue> {
         self.usable(val)?;
         match val.to_py() {
             Some(value) => Ok(value),
@@ -176,17 +176,6 @@ impl Ctx<'_> {
         }
     }
 
-    fn call_constexpr(
-        &mut self,
-        object: &ObjectRef,
-        args: Vec<Val>,
-        keywords: Vec<(String, Val)>,
-    ) -> Res<Val> {
-        let (args, keywords) = self.constants(&object.0.text, args, keywords)?;
-        let result = self.request.globals.call(object, &args, &keywords);
-        Ok(Val::from_py(self.check(result)?))
-    }
-
     fn call_object(&mut self, object: &ObjectRef, args: Vec<Val>, keywords: Vec<(String, Val)>) -> Res<Val> {
         if object.0.type_name == "type"
             && let Some(made) = self.call_class(object, args.clone(), keywords.clone())
@@ -195,7 +184,7 @@ impl Ctx<'_> {
         }
         let known = args.iter().chain(keywords.iter().map(|(_, val)| val)).all(|val| val.to_py().is_some());
         if known {
-            return self.call_constexpr(object, args, keywords);
+            return self.call_seeing(object, &args, &keywords);
         }
         if let Some(result) = self.call_marked(object, &args, &keywords)? {
             return Ok(result);

@@ -18,6 +18,7 @@ use crate::layouts::layout_of;
 use ir::{Def, Effect, Module, Op, OpRow, Traits, Value};
 use std::collections::BTreeMap;
 use ttgir::roots::{Root, Roots, effect, is_pointer, stores};
+use ttir::distinct::are_distinct;
 use ttir::ops::arith_cast::{EXTSI, EXTUI};
 use ttir::ops::arith_int::{ADDI, MULI, int_value};
 use ttir::ops::control::{FOR, ForOp};
@@ -35,7 +36,8 @@ fn moves(module: &Module, op: Op) -> bool {
 enum By {
     /// The first lane of all touches a single element.
     First,
-    /// The lanes that own the elements of this block of pointers; those that hold copies as well, if so.
+    /// The lanes that own the elements of this block of pointers; other lanes touch them as well, if so: those that
+    /// hold copies, and those whose elements may be the same.
     Owners(Value, bool),
     /// Any.
     Any,
@@ -58,7 +60,7 @@ impl Touch {
     pub(super) fn meets(self, other: Touch, module: &Module) -> bool {
         let own = match (self.by, other.by) {
             (By::First, By::First) => true,
-            (By::Owners(one, copies), By::Owners(two, others)) => one == two && !copies && !others,
+            (By::Owners(one, shared), By::Owners(two, also)) => one == two && !shared && !also,
             _ => false,
         };
         !(own || self.atomic && other.atomic) && self.root.meets(other.root) && !self.is_apart(other, module)
@@ -180,7 +182,8 @@ fn by(module: &Module, op: Op, pointer: Value, effect: Effect) -> By {
     }
     let Ok(layout) = layout_of(module.ty(address)) else { return By::Any };
     let free = FreeBits::of(&layout);
-    By::Owners(address, reads && (free.lane | free.warp | free.block) != 0)
+    let has_copies = reads && (free.lane | free.warp | free.block) != 0;
+    By::Owners(address, has_copies || !are_distinct(module, address))
 }
 
 /// Whether the elements that a block of pointers names in an iteration of a loop are none that it names in another.

@@ -378,6 +378,15 @@ impl JitFunction {
         forget_kernels(slf.py())
     }
 
+    /// Says where the text stands: the file, and the line of its `def`. Errors and line tables name that place.
+    fn _place_text(slf: &Bound<'_, Self>, file: String, def_line: u32) -> PyResult<()> {
+        let text = JitFunction::text(slf)?;
+        let (_, decorators) = from_definition(&text.0.source);
+        let first_line = def_line.saturating_sub(decorators).max(1);
+        slf.get().set_text(slf.py(), text.0.source.clone(), file, first_line);
+        forget_kernels(slf.py())
+    }
+
     #[getter]
     fn version(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.version.as_ref().map(|version| version.clone_ref(py))

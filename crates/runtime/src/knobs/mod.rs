@@ -15,6 +15,7 @@ mod table;
 
 pub use notice::check;
 pub use settings::{CodeSettings, Settings, changing_code, compiled_in};
+pub(crate) use table::NO_SANITIZER;
 
 use crate::error::RuntimeError;
 use crate::target_list::all_targets;

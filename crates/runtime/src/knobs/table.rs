@@ -23,10 +23,11 @@ const DEBUG_OUTPUT: KnobStanding = Idle(
 const PLUGINS: KnobStanding = Refused(
     "passes are native and plugins cannot be loaded: TRITON_KERNEL_OVERRIDE=1 puts an edited stage in the place of a pass's result",
 );
-const SANITIZERS: KnobStanding = Refused(
-    "there is no sanitizer to compile in: TRITON_INTERPRET=1 checks every access, and DEUTERON_EMULATE (see `runtime.emulate`) races \
-     as well",
-);
+const SANITIZERS: KnobStanding = Refused(NO_SANITIZER);
+
+/// Why what asks for a sanitizer is refused.
+pub(crate) const NO_SANITIZER: &str = "there is no sanitizer to compile in: TRITON_INTERPRET=1 checks every access, and DEUTERON_EMULATE (see \
+     `runtime.emulate`) races as well";
 
 /// All knobs, by group.
 #[rustfmt::skip]

@@ -266,7 +266,7 @@ fn version(options: &CompileOptions) -> Result<Option<Version>, TargetError> {
     }
 }
 
-/// The registers that a lane may use, as the launch says.
+/// The registers that a lane may use, as the launch says; more than a lane has are no limit, as to the assembler.
 fn limit_registers(
     module: &mut llir::Module,
     name: &str,
@@ -274,14 +274,13 @@ fn limit_registers(
     options: &CompileOptions,
 ) -> Result<(), TargetError> {
     let most = match options.extra.get(option::MAX_REGISTERS) {
-        Some(OptionValue::Int(most)) => *most,
+        Some(OptionValue::Int(most)) if *most <= i64::from(lane_registers) => *most,
         _ => return Ok(()),
     };
-    let most =
-        u32::try_from(most).ok().filter(|most| (16..=lane_registers).contains(most)).ok_or_else(|| {
-            let message = format!("maxnreg is {most}, and a lane has 16 to {lane_registers} registers");
-            TargetError::Compile { message, location: None }
-        })?;
+    let most = u32::try_from(most).ok().filter(|&most| most >= 16).ok_or_else(|| {
+        let message = format!("maxnreg is {most}, and a lane has 16 to {lane_registers} registers");
+        TargetError::Compile { message, location: None }
+    })?;
     let function = module.find(name).and_then(|id| module.function_mut(id));
     if let Some(kernel) = function.and_then(|function| function.kernel.as_mut()) {
         // Registers that warps hand to each other are counted from what the kernel itself says.

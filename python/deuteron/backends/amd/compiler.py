@@ -1,10 +1,16 @@
 """The compiler for AMD GPUs under the names of the reference."""
 
-from ..compiler import Backend, Options
+from ..compiler import Backend, BaseBackend, GPUTarget, Language, Options
 
-__all__ = ["HIPBackend", "HIPOptions"]
+__all__ = ["BaseBackend", "GPUTarget", "HIPBackend", "HIPOptions", "Language", "get_min_dot_size"]
 
 HIPOptions = Options
+
+
+def get_min_dot_size(target):
+    """A function of the types of a dot's operands: the smallest sizes (m, n, k) that a dot may have. Any are computed."""
+    return lambda lhs_type, rhs_type: (1, 1, 1)
+
 
 #: Bytes of an array that offsets of 32 bits reach.
 _REACH = 2**31 - 1

@@ -1,10 +1,35 @@
 """The compiler for NVIDIA GPUs under the names of the reference."""
 
-from ..compiler import Backend, Options
+from ... import knobs
+from ...errors import PTXASError
+from ..compiler import Backend, BaseBackend, GPUTarget, Language, Options
 
-__all__ = ["CUDABackend", "CUDAOptions"]
+__all__ = ["BaseBackend", "CUDABackend", "CUDAOptions", "GPUTarget", "Language", "PTXASError", "get_ptxas", "min_dot_size",
+           "sm_arch_from_capability"]
 
 CUDAOptions = Options
+
+
+def min_dot_size(target):
+    """A function of the types of a dot's operands: the smallest sizes (m, n, k) that fill a matrix instruction's k. Smaller
+    dots are computed too."""
+
+    def smallest(lhs_type, rhs_type):
+        bits = lhs_type.scalar.primitive_bitwidth
+        assert bits == rhs_type.scalar.primitive_bitwidth, "the operands of a dot have types of one width"
+        return 1, 1, {64: 4, 32: 8, 8: 32}.get(bits, 16)
+
+    return smallest
+
+
+def get_ptxas(arch):
+    """The assembler for an architecture, such as 90."""
+    return knobs.nvidia.ptxas if arch < 90 else knobs.nvidia.ptxas_blackwell
+
+
+def sm_arch_from_capability(capability):
+    """The name of an architecture: ``"sm_80"``, ``"sm_90a"``."""
+    return f"sm_{capability}{'a' if capability >= 90 else ''}"
 
 
 class CUDABackend(Backend):

@@ -10,6 +10,7 @@ use ir::{Attr, DeclaredKey, Def, Module, Op, OpRow, Traits, Value};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use target::{Clear, Condition, Guards};
+use ttir::distinct::are_distinct;
 use ttir::interval::Interval;
 use ttir::ops::access::AccessOp;
 use ttir::ops::control::ForOp;
@@ -57,10 +58,10 @@ impl Access {
         self.base == Base::Unknown || other.base == Base::Unknown || self.base == other.base
     }
 
-    /// Whether both touch the same address in the same lane.
+    /// Whether both touch the same address in the same lane, and no other lane does.
     pub(crate) fn is_same(&self, module: &Module, other: &Access) -> bool {
         match (self.pointer, other.pointer) {
-            (Some(a), Some(b)) => same_expression(module, a, b, None, DEPTH),
+            (Some(a), Some(b)) => same_expression(module, a, b, None, DEPTH) && are_distinct(module, a),
             _ => false,
         }
     }
@@ -282,11 +283,11 @@ fn span(module: &Module, value: Value, depth: u32) -> Option<i64> {
     bounds.high.checked_sub(bounds.low)
 }
 
-/// Whether two accesses would be of the same elements if their parameters were the same memory.
+/// Whether two accesses would be of the same elements, each of one lane, if their parameters were the same memory.
 fn at_same_places(module: &Module, one: &Access, other: &Access) -> bool {
     let (Some(a), Some(b)) = (one.pointer, other.pointer) else { return false };
     let (Some(first), Some(second)) = (param_of(module, a), param_of(module, b)) else { return false };
-    same_expression(module, a, b, Some((first, second)), DEPTH)
+    same_expression(module, a, b, Some((first, second)), DEPTH) && are_distinct(module, a)
 }
 
 /// How many operations deep addresses are compared.

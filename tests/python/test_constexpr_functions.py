@@ -1,0 +1,78 @@
+"""Python functions that kernels call while they are compiled, and what these see of run-time values."""
+
+import numpy as np
+import pytest
+
+import deuteron as triton
+import deuteron.language as tl
+from deuteron.language.core import base_type, base_value, extern
+
+ENGINES = {"cpu": {}, "interpreter": {"interpret": True}, "sm_90": {"emulate": "cuda:90"}}
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request):
+    """Each engine in turn."""
+    with triton.knobs.runtime.scope():
+        for name, value in ENGINES[request.param].items():
+            setattr(triton.knobs.runtime, name, value)
+        yield request.param
+
+
+@triton.constexpr_function
+def element_of(where):
+    if isinstance(where, tl.tensor_descriptor):
+        return where.dtype
+    assert isinstance(where, tl.tensor) and isinstance(where, base_value) and not isinstance(where, tl.constexpr)
+    return where.dtype.element_ty if where.dtype.is_ptr() else where.dtype
+
+
+@triton.constexpr_function
+def rank(block, *, unused=None):
+    assert isinstance(block.type, base_type)
+    return len(block.shape) if block.shape == block.type.shape and block.numel == 32 else -1
+
+
+@triton.constexpr_function
+def second(pair):
+    return pair[1]
+
+
+@triton.jit
+def described(x, y, ints, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    values = tl.load(x + at)
+    tl.static_assert(element_of(x) == tl.float32)
+    tl.static_assert(element_of(ints) == tl.int64)
+    tl.static_assert(element_of(values) == tl.float32)
+    tl.static_assert(element_of(tl.program_id(0)) == tl.int32)
+    descriptor = tl.make_tensor_descriptor(x, [BLOCK], [1], [BLOCK])
+    tl.static_assert(element_of(descriptor) == tl.float32)
+    KIND: tl.constexpr = element_of(ints)
+    RANK: tl.constexpr = rank(values[None, :], unused=x)
+    tl.store(y + at, second((values, values + RANK)) + tl.full([BLOCK], 1, KIND).to(tl.float32))
+
+
+def test_constexpr_functions_see_types_of_run_time_values(engine):
+    x, y = np.arange(32, dtype=np.float32), np.full(32, np.nan, np.float32)
+    described[(1, )](x, y, np.zeros(1, np.int64), BLOCK=32)
+    np.testing.assert_array_equal(y, x + 3)
+
+
+@triton.constexpr_function
+def decide(block):
+    return 1 if block else 2
+
+
+@triton.jit
+def deciding(x):
+    tl.store(x, decide(tl.load(x)))
+
+
+def test_a_run_time_value_has_no_truth_while_a_kernel_is_compiled():
+    with pytest.raises(triton.CompilationError, match="neither true nor false"):
+        deciding[(1, )](np.zeros(1, np.float32))
+
+
+def test_an_old_name_of_builtin():
+    assert extern is tl.core.builtin
