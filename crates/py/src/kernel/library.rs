@@ -11,7 +11,7 @@ use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::{Bound, PyAny, PyResult, Python};
 use pyo3::types::{PyAnyMethods, PyBytes};
 use runtime::compile::Kernel;
-use target::{Artifact, ParamKind, Stage};
+use target::{Artifact, ParamKind};
 
 /// The library with the code of the kernel.
 const CODE: &str = "so";
@@ -35,11 +35,18 @@ pub(crate) fn library<'py>(
     let artifact = &py.detach(|| kernel.for_any_launch()).or_raise(py)?.artifact;
     let builder = py.import(BUILDER)?;
     if name == CODE {
-        let object = artifact.stages.last().map_or(&[][..], |stage: &Stage| &stage.bytes);
+        let object = &artifact.stages.last().expect("a compiled kernel has code").bytes;
         return builder.call_method1("code", (&artifact.name, PyBytes::new(py, object)));
     }
     let facts = artifact.launch.host().expect("a kernel with libraries runs on the host's cores");
-    let text = artifact.stage("ttir").map(String::from_utf8_lossy).unwrap_or_default();
+    // A program that prints calls a function that the library has not.
+    let text = artifact.stage("ttir").map(String::from_utf8_lossy).ok_or_else(|| {
+        PyNotImplementedError::new_err(format!(
+            "kernel `{}` was kept without its ttir (TRITON_STORE_BINARY_ONLY), which says whether it prints: compile it \
+             again (TRITON_ALWAYS_COMPILE=1)",
+            artifact.name
+        ))
+    })?;
     let prints = text.contains("tt.print");
     let memory = (artifact.shared, facts.kept_bytes);
     let args = passed(artifact, source)?;

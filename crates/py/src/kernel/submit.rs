@@ -19,8 +19,18 @@ pub(crate) fn launch<'a, 'py: 'a>(
     site: Site,
     values: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>,
 ) -> PyResult<()> {
-    let extents = if kernel.asks_extents(slots) { quick_extents(values)? } else { Vec::new() };
+    let extents = asked_extents(kernel, slots, values)?;
     submit(py, kernel, grid, (slots, &extents), site)
+}
+
+/// How far the memory of arguments goes, if the kernel asks for it.
+#[inline]
+fn asked_extents<'a, 'py: 'a>(
+    kernel: &Kernel,
+    slots: &[u64],
+    values: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>,
+) -> PyResult<Vec<Extent>> {
+    if kernel.asks_extents(slots) { quick_extents(values) } else { Ok(Vec::new()) }
 }
 
 /// Compiles and loads what a launch with these slots takes.
@@ -32,7 +42,7 @@ pub(crate) fn prepare<'a, 'py: 'a>(
     site: Site,
     values: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>,
 ) -> PyResult<()> {
-    let extents = if kernel.asks_extents(slots) { quick_extents(values)? } else { Vec::new() };
+    let extents = asked_extents(kernel, slots, values)?;
     let launch = Launch { stream: site.stream, extents: &extents, ..Launch::new(grid, slots) };
     py.detach(|| runtime::launch::prepare(kernel, site.ordinal, &launch)).map_err(|error| to_py(py, error))
 }

@@ -39,8 +39,20 @@ pub(super) unsafe fn launch(kernel: &Module, blocks: Grid, launch: &Launch<'_>) 
     let args: SmallVec<[u64; 16]> = launch.args.iter().copied().chain([blocks[0].into()]).collect();
     let resident = Cuda::residency(kernel).map_or(u64::MAX, Residency::programs);
     let fewer = [fewer(resident, blocks), blocks[1], blocks[2]];
+    if blocks[0] > i32::MAX as u32 - fewer[0] {
+        return Err(too_many(blocks[0]));
+    }
     // SAFETY: as the caller promises; the word behind the arguments is the parameter behind those of the signature.
     unsafe { start(kernel, fewer, &Launch { args: &args, ..*launch }) }
+}
+
+/// The error for programs whose count and that of those started besides do not fit 32 bits. The runtime takes a kernel
+/// without a loop for them, where it may choose.
+#[cold]
+fn too_many(programs: u32) -> TargetError {
+    TargetError::Launch(format!(
+        "{programs} programs along x are too many for a kernel that loops over them: launch it without DEUTERON_PERSISTENCE=1"
+    ))
 }
 
 /// How many programs along x are started where so many run at a time and each goes on with later ones.

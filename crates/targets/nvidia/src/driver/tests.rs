@@ -69,6 +69,27 @@ fn a_kernel_that_loops_over_its_programs_starts_as_many_as_run_at_a_time() {
         assert_eq!(calls(), [format!("launch_kernel({started:?}, [128, 1, 1], 1024, 99)")]);
         assert_eq!(fake(|fake| fake.slots.clone()), [11, 22, u64::from(grid[0]), 77, 0]);
     }
+    let error = launch(&*kernel, [i32::MAX as u32 - 131, 1, 1], 99).expect_err("its counter would wrap");
+    assert!(error.to_string().contains("DEUTERON_PERSISTENCE=1"), "{error}");
+}
+
+#[test]
+fn a_graph_of_such_a_kernel_counts_anew() {
+    let driver = driver();
+    let artifact = artifact(|facts| facts.persistent = true);
+    let kernel = load(driver, &artifact).expect("loads");
+    fake(|fake| fake.params = artifact.params.len() + 3);
+    let start = |programs| {
+        launch(&*kernel, [programs, 1, 1], 9).expect("launches");
+        calls()
+    };
+    let all: Vec<_> = (0..2 * UNTIL_A_GRAPH).flat_map(|_| start(1000)).collect();
+    assert!(names(&all).contains(&"graph_instantiate"), "{all:?}");
+    start(1000);
+    assert_eq!(names(&start(1000)), ["graph_launch"], "nothing is new");
+    // As many are started, and they do more.
+    assert_eq!(names(&start(1001)), ["graph_exec_kernel_node_set_params", "graph_launch"]);
+    assert_eq!(fake(|fake| fake.slots.clone()), [11, 22, 1001, 77, 0]);
 }
 
 #[test]

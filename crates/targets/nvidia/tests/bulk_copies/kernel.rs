@@ -176,6 +176,11 @@ impl Kernel {
         takes(&self.bulk, launch)
     }
 
+    /// Whether a launch may take the version that loops over its programs.
+    pub(crate) fn takes_persistent(&self, launch: Launched<'_>) -> bool {
+        self.persistent.persistent && takes(&self.persistent, launch)
+    }
+
     /// The conditions that a launch does not meet, by their numbers.
     pub(crate) fn violated(&self, launch: Launched<'_>) -> Vec<usize> {
         let (_, slots) = launch.1.place(&mut Memory::new());
@@ -190,7 +195,7 @@ impl Kernel {
         let expected = self.interpret(launch);
         let takes_bulk = self.takes_bulk(launch);
         let version = if takes_bulk { &self.bulk } else { &self.plain };
-        let takes_persistent = self.persistent.persistent && takes(&self.persistent, launch);
+        let takes_persistent = self.takes_persistent(launch);
         assert!(takes_bulk || !takes_persistent, "a loop over programs needs more");
         let persistent = Some(&self.persistent).filter(|_| takes_persistent);
         for (version, schedule) in std::iter::once(version)

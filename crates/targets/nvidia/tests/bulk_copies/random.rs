@@ -43,18 +43,22 @@ fn random_loops_over_boxes_agree_with_the_interpreter() {
 
 #[test]
 fn random_loops_over_programs_agree_with_the_interpreter() {
+    let (mut stored, mut ran) = (0, 0);
     for seed in number("FIRST", 0)..number("FIRST", 0) + number("BOXES", 24) {
         let mut random = Random::new(seed);
         let shape = Shape { around: None, loops: 1, branch: false, ..random_shape(&mut random) };
         let kernel = compiled(shape, seed);
         assert!(kernel.persistent.persistent || kernel.bulk.maps.len() < 2, "{shape:?}");
+        stored += u64::from(kernel.persistent.maps.iter().any(|map| map.is_written));
         for _ in 0..2 {
             let sizes = random_sizes(&mut random, shape);
             let args = sizes.args(&mut random, shape);
             let launch = ([sizes.programs, 1, 1], &args);
+            ran += u64::from(kernel.takes_persistent(launch));
             kernel.check(launch, 4, &format!("seed {seed}: {shape:?}, {sizes:?}"));
         }
     }
+    assert!(stored > 0 && ran > 0, "{stored} kernels store in bulk, {ran} launches loop over their programs");
 }
 
 /// Loops that follow each other, the last one under a condition; loops in a loop.
