@@ -98,7 +98,9 @@ def test_programs_have_scratch_memory(tmp_path):
     assert kernel.metadata.shared > 0
     x, y = torch.randn(32, 64), torch.full((64, 32), float("nan"))
     loaded(kernel, tmp_path)((1, 1, 1), x, y, None, None)
-    torch.testing.assert_close(y, x.sort().values.cumsum(1).t())
+    values = x.double().sort().values
+    # Sums of up to 64 terms, in any order: 63 roundings of sums that are at most those of the absolute values.
+    assert ((y.t() - values.cumsum(1)).abs() <= 63 * 2.0**-24 * values.abs().cumsum(1)).all()
 
 
 def test_arguments_may_be_the_same_memory(tmp_path):
