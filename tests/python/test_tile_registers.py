@@ -117,7 +117,7 @@ SIZES = [(16, 16, 16), (16, 16, 32), (32, 32, 32), (16, 64, 64), (64, 16, 128), 
 
 
 @pytest.mark.parametrize("turn", [False, True])
-@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float8_e4m3fn", "float8_e5m2"])
 def test_products_of_floats(dtype, turn):
     for m, n, k in SIZES:
         _, c = run(m, n, k, dtype, turn)
@@ -132,12 +132,23 @@ def test_products_of_bytes(turn):
         assert np.array_equal(c, expected(m, n, k, "int8", turn)[0]), (m, n, k)
 
 
-def test_chained_products():
+def test_denormal_operands_of_fp16_count():
+    """Every denormal number of fp16, in a left operand and in one that a product in the middle makes."""
+    a, one = torch.arange(1024, dtype=torch.int16).reshape(32, 32).view(torch.float16), torch.eye(32).half()
+    out = np.full((32, 32), np.nan, np.float32)
+    chained[(1, )](a, one, one, out, 32, 32, 32, 32)
+    assert np.array_equal(out, a.float().numpy())
+    chained[(1, )](one, a, one, out, 32, 32, 32, 32)
+    assert np.array_equal(out, a.t().float().numpy())
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_chained_products(dtype):
     for m, n, k in [(64, 64, 64), (16, 32, 64), (128, 32, 32), (32, 128, 128)]:
-        a, b, c = numbers("bfloat16", m, k, seed=1), numbers("bfloat16", 4 * n, k, seed=2), numbers("bfloat16", 4 * n, k, seed=3)
+        a, b, c = (numbers(dtype, size, k, seed=seed) for seed, size in enumerate([m, 4 * n, 4 * n], 1))
         out = np.full((m, k), np.nan, np.float32)
         chained[(1, )](a, b, c, out, 4 * n, m, n, k)
-        middle = (a.float() @ b.float().T).bfloat16().double().numpy()
+        middle = (a.float() @ b.float().T).to(a.dtype).double().numpy()
         want, size = middle @ c.double().numpy(), np.abs(middle) @ np.abs(c.double().numpy())
         # The product in the middle is rounded to one of two neighbours.
         assert (np.abs(out - want) <= 2e-4 * size).all(), (m, n, k)

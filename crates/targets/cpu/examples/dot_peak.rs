@@ -28,6 +28,7 @@ fn host() -> (&'static str, VectorUnit) {
             x86: true,
             has_bf16_pairs: false,
             has_amx_bf16: false,
+            has_amx_fp16: false,
             has_amx_int8: false,
         };
         if std::is_x86_feature_detected!("avx512bw") && std::is_x86_feature_detected!("avx512vl") {
@@ -48,6 +49,7 @@ fn host() -> (&'static str, VectorUnit) {
             x86: false,
             has_bf16_pairs: false,
             has_amx_bf16: false,
+            has_amx_fp16: false,
             has_amx_int8: false,
         },
     )

@@ -122,7 +122,7 @@ const PROCESSORS: &[(&str, &str, &[&str])] = &[
     (
         "graniterapids",
         "avx512",
-        &["amx-bf16", "amx-int8", "amx-tile", "avx512bf16", "avx512fp16", "avx512vnni"],
+        &["amx-bf16", "amx-fp16", "amx-int8", "amx-tile", "avx512bf16", "avx512fp16", "avx512vnni"],
     ),
     ("neoverse-n1", "aarch64", &["dotprod", "fullfp16"]),
     ("neoverse-n2", "aarch64", &["bf16", "dotprod", "fullfp16", "i8mm", "sve", "sve2"]),
@@ -277,10 +277,17 @@ mod detect {
     /// The instruction sets for tile registers, where the processor has them and the system lets this process use them:
     /// that is asked here. All threads may then, those that exist as well, and the children of a fork.
     fn amx() -> Vec<&'static str> {
-        const BITS: [(&str, u32); 3] = [("amx-tile", 24), ("amx-bf16", 22), ("amx-int8", 25)];
-        let word = __cpuid_count(7, 0).edx;
+        let leaf = __cpuid_count(7, 0);
+        // `eax` is the last part of this leaf that there is.
+        let more = if leaf.eax >= 1 { __cpuid_count(7, 1).eax } else { 0 };
+        let bits = [
+            ("amx-tile", leaf.edx, 24),
+            ("amx-bf16", leaf.edx, 22),
+            ("amx-int8", leaf.edx, 25),
+            ("amx-fp16", more, 21),
+        ];
         let found: Vec<&str> =
-            BITS.iter().filter(|(_, bit)| word >> bit & 1 == 1).map(|(name, _)| *name).collect();
+            bits.into_iter().filter(|(_, word, bit)| word >> bit & 1 == 1).map(|(name, ..)| name).collect();
         if found.contains(&"amx-tile") && is_amx_granted() { found } else { Vec::new() }
     }
 

@@ -103,6 +103,7 @@ const ZERO: &str = "llvm.x86.tilezero";
 fn multiply(operands: Operands) -> &'static str {
     match operands {
         Operands::I8Quads => "llvm.x86.tdpbssd",
+        Operands::F16Pairs => "llvm.x86.tdpfp16ps",
         _ => "llvm.x86.tdpbf16ps",
     }
 }

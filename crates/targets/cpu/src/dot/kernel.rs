@@ -341,7 +341,7 @@ impl Writer<'_> {
             }
             Operands::I16Pairs => self.multiply_pairs(result, a, b, acc),
             Operands::Bf16Pairs => self.multiply_bf16(result, a, b, acc),
-            Operands::I8Quads => unreachable!("bytes are multiplied by AMX alone"),
+            Operands::I8Quads | Operands::F16Pairs => unreachable!("they are multiplied by AMX alone"),
         };
         self.line(&text);
     }

@@ -5,8 +5,8 @@
 //!   constants in elements; the three do not overlap. Sizes are powers of two, of which less may be used.
 //! - Operands are handed over in the type in which they are multiplied: fp16, bf16, fp8 and tf32 operands as
 //!   [`Operands::F32`] tiles, converted while the scratch tile is filled (that pass exists anyway). 8-bit integers
-//!   go as [`Operands::I8Quads`] or [`Operands::I16Pairs`] and bf16 and fp8 as [`Operands::Bf16Pairs`] where
-//!   [`Operands::is_supported`] says so, else as [`Operands::I32`] and [`Operands::F32`].
+//!   go as [`Operands::I8Quads`] or [`Operands::I16Pairs`], bf16 and fp8 as [`Operands::Bf16Pairs`] and fp16 as
+//!   [`Operands::F16Pairs`] where [`Operands::is_supported`] says so, else as [`Operands::I32`] and [`Operands::F32`].
 //! - Column-major operands are turned by [`transpose`] while they are packed, never gathered.
 //! - The order of the sums over `k` is not specified; every product is accumulated in the type of `C`.
 //!
@@ -56,6 +56,8 @@ pub enum Operands {
     /// The same of bf16, accumulated in singles. The instruction takes denormal operands for zero, and makes zero of
     /// denormal sums.
     Bf16Pairs,
+    /// The same of fp16, whose denormal numbers count; denormal sums become zero. For AMX alone.
+    F16Pairs,
     /// Bytes with a sign, four neighbours along `k` multiplied and added at once, accumulated in 32 bits. `A` is
     /// row-major `[m][k]` of i8; `B` is `[k / 4][n][4]` of i8; strides of `A` and `B` count such fours. For AMX alone.
     I8Quads,
@@ -65,7 +67,7 @@ impl Operands {
     /// The LLVM type of an accumulator.
     pub(crate) const fn accumulator(self) -> &'static str {
         match self {
-            Operands::F32 | Operands::Bf16Pairs => "float",
+            Operands::F32 | Operands::Bf16Pairs | Operands::F16Pairs => "float",
             Operands::F64 => "double",
             Operands::I32 | Operands::I16Pairs | Operands::I8Quads => "i32",
         }
@@ -74,7 +76,7 @@ impl Operands {
     /// How many neighbours along `k` an instruction multiplies at once: strides and panels count such groups.
     pub const fn group(self) -> u32 {
         match self {
-            Operands::I16Pairs | Operands::Bf16Pairs => 2,
+            Operands::I16Pairs | Operands::Bf16Pairs | Operands::F16Pairs => 2,
             Operands::I8Quads => 4,
             Operands::F32 | Operands::F64 | Operands::I32 => 1,
         }
@@ -86,7 +88,7 @@ impl Operands {
             Operands::F32 | Operands::F64 | Operands::I32 => true,
             Operands::I16Pairs => machine.x86 && k >= 2,
             Operands::Bf16Pairs => machine.has_bf16_pairs && k >= 2 && n >= 4,
-            Operands::I8Quads => self.takes_amx(machine, [m, n, k]),
+            Operands::F16Pairs | Operands::I8Quads => self.takes_amx(machine, [m, n, k]),
         }
     }
 
@@ -94,6 +96,7 @@ impl Operands {
     pub const fn takes_amx(self, machine: &VectorUnit, [m, n, k]: [u32; 3]) -> bool {
         let has_it = match self {
             Operands::Bf16Pairs => machine.has_amx_bf16,
+            Operands::F16Pairs => machine.has_amx_fp16,
             Operands::I8Quads => machine.has_amx_int8,
             Operands::F32 | Operands::F64 | Operands::I32 | Operands::I16Pairs => false,
         };
@@ -119,6 +122,7 @@ impl Operands {
             Operands::I32 => "i32",
             Operands::I16Pairs => "i16x2",
             Operands::Bf16Pairs => "bf16x2",
+            Operands::F16Pairs => "f16x2",
             Operands::I8Quads => "i8x4",
         }
     }
@@ -139,6 +143,8 @@ pub struct VectorUnit {
     pub has_bf16_pairs: bool,
     /// Tile registers of bf16 are multiplied (AMX), and this process may use them.
     pub has_amx_bf16: bool,
+    /// Tile registers of fp16 are multiplied, and this process may use them.
+    pub has_amx_fp16: bool,
     /// Tile registers of bytes are multiplied, and this process may use them.
     pub has_amx_int8: bool,
 }

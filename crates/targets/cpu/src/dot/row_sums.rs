@@ -27,7 +27,7 @@ pub(super) fn definitions(symbol: &str, spec: &DotSpec, tile: Tile) -> Vec<Defin
     let element = spec.operands.accumulator();
     let lanes = tile.lanes;
     let suffix = match spec.operands {
-        Operands::F32 | Operands::Bf16Pairs => "f32",
+        Operands::F32 | Operands::Bf16Pairs | Operands::F16Pairs => "f32",
         Operands::F64 => "f64",
         Operands::I32 | Operands::I16Pairs | Operands::I8Quads => "i32",
     };

@@ -41,10 +41,12 @@ pub(crate) fn multiplied(module: &ir::Module, machine: &Subtarget, op: ir::Op) -
     if [a, b].map(types::dot_operand) != [wide; 2] {
         return None;
     }
+    let half = IrType::float(FloatKind::F16);
     let is_byte = |elem: &IrType| elem.as_int() == Some(8);
     let is_short = |elem: &IrType| elem.as_int().is_some_and(|bits| bits <= 8);
     let groups = [
         ([a, b].into_iter().all(is_bf16), Operands::Bf16Pairs, IrType::float(FloatKind::BF16)),
+        ([a, b] == [half; 2], Operands::F16Pairs, half),
         ([a, b].iter().all(is_byte), Operands::I8Quads, IrType::int(8)),
         ([a, b].iter().all(is_short), Operands::I16Pairs, IrType::int(16)),
     ];

@@ -19,6 +19,8 @@ pub(crate) struct Subtarget {
     pub(crate) has_bf16_pairs: bool,
     /// AMX with its products of bf16.
     pub(crate) has_amx_bf16: bool,
+    /// AMX with its products of fp16.
+    pub(crate) has_amx_fp16: bool,
     /// AMX with its products of bytes.
     pub(crate) has_amx_int8: bool,
     /// An x86-64.
@@ -39,6 +41,7 @@ impl Subtarget {
             has_avx512: machine.vector_bytes == 64,
             has_bf16_pairs: machine.vector_bytes == 64 && machine.has("avx512bf16"),
             has_amx_bf16: machine.has("amx-tile") && machine.has("amx-bf16"),
+            has_amx_fp16: machine.has("amx-tile") && machine.has("amx-fp16"),
             has_amx_int8: machine.has("amx-tile") && machine.has("amx-int8"),
             is_x86,
             l1_bytes: machine.caches.l1,
@@ -59,6 +62,7 @@ impl Subtarget {
             x86: self.is_x86,
             has_bf16_pairs: self.has_bf16_pairs,
             has_amx_bf16: self.has_amx_bf16,
+            has_amx_fp16: self.has_amx_fp16,
             has_amx_int8: self.has_amx_int8,
         }
     }

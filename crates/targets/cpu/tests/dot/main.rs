@@ -19,6 +19,7 @@ fn machine(isa: &Isa) -> VectorUnit {
         x86: cfg!(target_arch = "x86_64"),
         has_bf16_pairs: [BF16, AMX].contains(&isa.name),
         has_amx_bf16: isa.name == AMX,
+        has_amx_fp16: isa.name == AMX && Processor::host().has("amx-fp16"),
         has_amx_int8: isa.name == AMX,
     }
 }
@@ -46,7 +47,8 @@ fn isas() -> Vec<Isa> {
         println!("NOT RUN: pairs of bf16, for this processor has no AVX-512 BF16");
     }
     if ["amx-tile", "amx-bf16", "amx-int8", "avx512bf16"].iter().all(|name| host.has(name)) {
-        more(AMX, "+avx512bf16,+avx512vnni,+amx-tile,+amx-bf16,+amx-int8");
+        let fp16 = if host.has("amx-fp16") { ",+amx-fp16" } else { "" };
+        more(AMX, &format!("+avx512bf16,+avx512vnni,+amx-tile,+amx-bf16,+amx-int8{fp16}"));
     } else {
         println!("NOT RUN: AMX, which this processor lacks or this process may not use");
     }
@@ -321,28 +323,29 @@ fn pairs_of_bytes_are_multiplied_after_interleaving() {
     }
 }
 
-#[test]
-fn pairs_of_bf16_are_multiplied() {
+/// Pairs of 16-bit numbers are multiplied and added to singles.
+fn check_pairs<T: Copy + Into<f64>>(operands: Operands, from: impl Fn(f64) -> T) {
     let mut random = Random::fresh();
-    for isa in isas().into_iter().filter(|isa| machine(isa).has_bf16_pairs) {
-        let specs = specs(Operands::Bf16Pairs, machine(&isa));
+    for isa in isas().into_iter().filter(|isa| operands.is_supported(&machine(isa), [64, 64, 64])) {
+        let specs = specs(operands, machine(&isa));
         let object = load(&specs, &isa);
         for spec in &specs {
-            let mut number = || half::bf16::from_f64(random.between(-2.0, 2.0));
+            // Numbers of all magnitudes, so that operands are denormal as well where their type has few exponents.
+            let mut number = || from(random.between(-2.0, 2.0) * 2f64.powi(-((random.bits() % 24) as i32)));
             // Rows of A hold pairs, so its stride counts two.
             let (a_stride, b_stride) = (2 * spec.a_row_stride as usize, spec.b_row_stride as usize);
-            let a: Vec<half::bf16> = (0..spec.m as usize * a_stride).map(|_| number()).collect();
-            let b: Vec<half::bf16> = (0..spec.k as usize * b_stride).map(|_| number()).collect();
+            let a: Vec<T> = (0..spec.m as usize * a_stride).map(|_| number()).collect();
+            let b: Vec<T> = (0..spec.k as usize * b_stride).map(|_| number()).collect();
             let start: Vec<f32> =
-                (0..extent(spec.m, spec.n, spec.c_row_stride)).map(|_| number().to_f32()).collect();
+                (0..extent(spec.m, spec.n, spec.c_row_stride)).map(|_| number().into() as f32).collect();
             let mut got = start.clone();
             call(&object, spec, &a, &b, &mut got);
             for (index, (&got, &start)) in got.iter().zip(&start).enumerate() {
                 let (row, column) = (index / spec.c_row_stride as usize, index % spec.c_row_stride as usize);
                 let steps = if column < spec.n as usize { spec.k as usize } else { 0 };
                 let terms = (0..steps).map(|step| {
-                    a[row * a_stride + step].to_f64()
-                        * b[(step / 2 * b_stride + column) * 2 + step % 2].to_f64()
+                    let right = b[(step / 2 * b_stride + column) * 2 + step % 2];
+                    a[row * a_stride + step].into() * right.into()
                 });
                 let (want, size) = terms
                     .fold((f64::from(start), f64::from(start).abs()), |(sum, size), term| {
@@ -356,6 +359,12 @@ fn pairs_of_bf16_are_multiplied() {
             }
         }
     }
+}
+
+#[test]
+fn pairs_are_multiplied() {
+    check_pairs(Operands::Bf16Pairs, half::bf16::from_f64);
+    check_pairs(Operands::F16Pairs, half::f16::from_f64);
 }
 
 #[test]
@@ -509,6 +518,7 @@ fn kernels_for_other_machines_keep_their_tile_in_registers() {
             x86,
             has_bf16_pairs: false,
             has_amx_bf16: false,
+            has_amx_fp16: false,
             has_amx_int8: false,
         };
         let sizes = DotSpec {
@@ -552,6 +562,7 @@ fn impossible_shapes_are_refused() {
         x86: true,
         has_bf16_pairs: false,
         has_amx_bf16: false,
+        has_amx_fp16: false,
         has_amx_int8: false,
     };
     let good = DotSpec {

@@ -90,6 +90,18 @@ impl Element for half::bf16 {
     }
 }
 
+impl Element for half::f16 {
+    type Sum = f32;
+
+    fn random(random: &mut Random) -> half::f16 {
+        half::f16::from_f64(random.between(-2.0, 2.0))
+    }
+
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+}
+
 impl Element for i32 {
     type Sum = i32;
 
@@ -166,6 +178,7 @@ fn panel_kernels_agree_with_plain_loops() {
     check::<i16>(Operands::I16Pairs, 0.0);
     check::<i8>(Operands::I8Quads, 0.0);
     check::<half::bf16>(Operands::Bf16Pairs, f64::from(f32::EPSILON));
+    check::<half::f16>(Operands::F16Pairs, f64::from(f32::EPSILON));
 }
 
 #[test]
