@@ -110,8 +110,8 @@ struct Region {
 pub(crate) struct Passes {
     /// The number of the current group.
     pub(crate) group: u32,
-    /// In which group a parameter is loaded from first.
-    pub(crate) loaded_in: FxHashMap<ir::Value, u32>,
+    /// In which group a parameter is loaded from first, and by what.
+    pub(crate) loaded_in: FxHashMap<ir::Value, (u32, Op)>,
     /// In which group it, or a kept block, is read for the second time.
     pub(crate) second: FxHashMap<ir::Value, u32>,
 }

@@ -1,8 +1,10 @@
-//! The next program's row, asked for while this one's is computed with.
+//! The next row, asked for while this one is computed with.
 //!
 //! Programs that work on rows read, compute and write in turn, and memory rests while they compute. A loaded block that
 //! is read a second time, from where it was kept or by loading it again, tells when: in that pass, the same element of
-//! the next program is asked for, where its address follows from the position in the grid.
+//! the next row is asked for. That is the row of the next program, or of the next iteration where both passes are in
+//! one iteration of a loop, as in persistent programs; its address follows from the position in the grid, or from the
+//! counter of the loop.
 
 use super::accesses;
 use super::chunk::Chunks;
@@ -14,9 +16,18 @@ use ttir::ops::access::AccessOp;
 use ttir::ops::control::ForOp;
 use ttir::ops::forms::BinaryOp;
 use ttir::ops::program::{Axis, ProgramIdOp};
-use ttir::ops::{arith_cast, arith_int, constant, memory, program, shape};
+use ttir::ops::{arith_cast, arith_int, constant, control, memory, program, shape};
 
-/// How much a value grows from one program to the next.
+/// What goes over the rows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Repeat {
+    /// The programs along x.
+    Programs,
+    /// The iterations of a loop.
+    Iterations(Op),
+}
+
+/// How much a value grows from one row to the next.
 enum Growth {
     /// Nothing.
     None,
@@ -24,18 +35,20 @@ enum Growth {
     By(Value),
 }
 
-/// The longest row, in bytes, that is asked for: it must still be near when its program comes.
+/// The longest row, in bytes, that is asked for: it must still be near when its turn comes.
 const LONGEST: i64 = 128 << 10;
 
 /// How deep index expressions are looked into.
 const DEPTH: u32 = 24;
 
-/// The row of the next program.
+/// The next row.
 pub(crate) struct Row {
-    /// The address of this program's.
+    /// The address of this one.
     pub(crate) pointer: IrValue,
     /// How many elements behind it that is, an `i64`.
     by: Value,
+    /// Whether each program or iteration loads it in parts, in a loop.
+    is_in_parts: bool,
     /// The type of an element.
     lane: Type,
 }
@@ -48,39 +61,55 @@ impl Chunks<'_, '_> {
             return false;
         };
         let group = self.passes.group;
-        *self.passes.loaded_in.entry(param).or_insert(group) != group
+        self.passes.loaded_in.entry(param).or_insert((group, op)).0 != group
     }
 
-    /// The row of the next program, where this one reads a block for the second time.
+    /// The next row, where a block of this one is read for the second time.
     pub(crate) fn next_row(&mut self, value: IrValue, at: &At) -> Option<Row> {
         let module = self.module;
         let load = module.def_op(value).and_then(|op| AccessOp::load(module, op))?;
-        let ([Index::Known(linear, _)], 0..=1, false) = (&at.dims[..], self.here().loops, self.is_form)
-        else {
-            return None;
-        };
+        let ([Index::Known(linear, _)], false) = (&at.dims[..], self.is_form) else { return None };
         let pointer = load.ptr();
         let lane = self.pointee(module.ty(pointer));
         let bytes = i64::from(lane.lane_bytes());
         let is_line_start = (linear.constant * bytes) % super::memory::LINE == 0;
-        let key = accesses::param_of(module, pointer).unwrap_or(value);
+        let param = accesses::param_of(module, pointer);
+        let key = param.unwrap_or(value);
         let group = self.passes.group;
         let is_first = *self.passes.second.entry(key).or_insert(group) == group;
-        let is_short = ttir::types::numel(module.ty(pointer)) * bytes <= LONGEST;
-        if !is_line_start || !is_first || !is_short {
+        let elements = ttir::types::numel(module.ty(pointer));
+        if !is_line_start || !is_first || elements * bytes > LONGEST {
             return None;
         }
-        match self.growth(pointer, DEPTH)? {
-            Growth::By(by) => Some(Row { pointer, by, lane }),
-            Growth::None => None,
+        // The first pass loads by this operation, or by another one.
+        let first = param.and_then(|param| self.passes.loaded_in.get(&param)).map_or(load.op, |&(_, op)| op);
+        let around = loops_around(module, load.op);
+        let shared = loops_around(module, first).into_iter().filter(|of| around.contains(of));
+        let repeats = shared.map(Repeat::Iterations).chain([Repeat::Programs]);
+        for repeat in repeats {
+            let outside = match repeat {
+                Repeat::Iterations(of) if is_over_parts(module, of, elements) => continue,
+                Repeat::Iterations(of) => loops_around(module, of).len() + 1,
+                Repeat::Programs => 0,
+            };
+            let is_in_parts = match (self.here().loops as usize).checked_sub(outside)? {
+                0 => false,
+                1 => true,
+                _ => return None,
+            };
+            match self.growth(pointer, repeat, DEPTH)? {
+                Growth::By(by) => return Some(Row { pointer, by, is_in_parts, lane }),
+                Growth::None => {}
+            }
         }
+        None
     }
 
-    /// Asks for a chunk of a row, given the address of this program's.
+    /// Asks for a chunk of a row, given the address of this one's.
     pub(crate) fn prefetch_row(&mut self, row: &Row, pointer: &Val) {
         if let Val::Affine(affine) = pointer {
             let bytes = i64::from(row.lane.lane_bytes());
-            let by = if self.here().loops > 0 { self.if_short(row.by, bytes) } else { row.by };
+            let by = if row.is_in_parts { self.if_short(row.by, bytes) } else { row.by };
             let address = self.scalar_of(affine, row.lane);
             let next = self.b.gep(row.lane, address, by);
             self.prefetch_chunk(next, row.lane, Cache::Second);
@@ -106,14 +135,19 @@ impl Chunks<'_, '_> {
         }
     }
 
-    /// How much a value grows with the position along x; `None` if that is not known.
-    fn growth(&mut self, value: IrValue, depth: u32) -> Option<Growth> {
+    /// How much a value grows from one row to the next; `None` if that is not known.
+    fn growth(&mut self, value: IrValue, repeat: Repeat, depth: u32) -> Option<Growth> {
         let module = self.module;
         let depth = depth.checked_sub(1)?;
         let Some(op) = module.def_op(value) else {
             return match counted_by(module, value) {
+                Some(of) if repeat == Repeat::Iterations(of.op) => {
+                    let step = self.scalar(of.step()).ok()?;
+                    Some(Growth::By(self.b.resize_signed(step, Type::I64)))
+                }
+                Some(of) if is_around(module, of.op, repeat) => Some(Growth::None),
                 Some(of) => {
-                    let bounds = [of.lower(), of.step()].map(|bound| self.growth(bound, depth));
+                    let bounds = [of.lower(), of.step()].map(|bound| self.growth(bound, repeat, depth));
                     bounds.iter().all(|by| matches!(by, Some(Growth::None))).then_some(Growth::None)
                 }
                 None => is_argument(module, value).then_some(Growth::None),
@@ -122,14 +156,21 @@ impl Chunks<'_, '_> {
         let row = module.row(op);
         if row.is(&program::GET_PROGRAM_ID) {
             let is_x = ProgramIdOp::new(module, op).axis() == Axis::X;
-            return Some(if is_x { Growth::By(self.b.i64(1)) } else { Growth::None });
+            return Some(if is_x && repeat == Repeat::Programs {
+                Growth::By(self.b.i64(1))
+            } else {
+                Growth::None
+            });
         }
         let sources = [&shape::MAKE_RANGE, &constant::CONSTANT, &program::GET_NUM_PROGRAMS];
         if sources.iter().any(|source| row.is(source)) {
             return Some(Growth::None);
         }
-        let parts: Vec<Growth> =
-            module.operands(op).iter().map(|&operand| self.growth(operand, depth)).collect::<Option<_>>()?;
+        let parts: Vec<Growth> = module
+            .operands(op)
+            .iter()
+            .map(|&operand| self.growth(operand, repeat, depth))
+            .collect::<Option<_>>()?;
         match &parts[..] {
             [only] if row.is(&shape::SPLAT) || row.is(&arith_cast::EXTSI) => match only {
                 Growth::None => Some(Growth::None),
@@ -160,6 +201,23 @@ impl Chunks<'_, '_> {
         let factor = self.b.resize_signed(factor, Type::I64);
         Some(Growth::By(self.b.mul(by, factor)))
     }
+}
+
+/// The loops around an operation, the innermost first.
+fn loops_around(module: &Module, op: Op) -> Vec<Op> {
+    let outward = std::iter::successors(module.parent_op(op), |&op| module.parent_op(op));
+    outward.filter(|&op| module.is(op, &control::FOR) || module.is(op, &control::WHILE)).collect()
+}
+
+/// Whether a loop goes over parts of a row that lie one behind the other, which the processor foresees.
+fn is_over_parts(module: &Module, of: Op, elements: i64) -> bool {
+    let step = ForOp::of(module, of).and_then(|of| module.constant(of.step()));
+    step.and_then(constant::splat_bits).is_some_and(|step| step as i64 == elements)
+}
+
+/// Whether a loop is around another one, in one iteration of which both rows are.
+fn is_around(module: &Module, of: Op, repeat: Repeat) -> bool {
+    matches!(repeat, Repeat::Iterations(inner) if loops_around(module, inner).contains(&of))
 }
 
 /// The loop whose counter a value is.
