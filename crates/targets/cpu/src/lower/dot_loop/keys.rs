@@ -17,11 +17,8 @@ use ttir::ops::access::AccessOp;
 use ttir::ops::control::ForOp;
 use ttir::ops::{constant, func};
 
-/// The most bytes of panels that a thread keeps for all loops of a kernel.
+/// The most bytes of panels that a thread keeps for all loops of a kernel, the same share for each operand.
 pub(super) const MOST_BYTES: u64 = 32 << 20;
-
-/// One operand takes this part of what is left.
-pub(super) const OPERANDS: u64 = 2;
 
 /// The most slots of an operand. They are searched one by one.
 const MOST_SLOTS: u64 = 64;

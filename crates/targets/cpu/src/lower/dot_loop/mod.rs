@@ -76,18 +76,22 @@ pub(crate) fn prepare(
         }
     }
     let notes = arena.mark();
+    let sides = found.iter().flat_map(|(_, dot_loop)| &dot_loop.dots).flat_map(|dot| &dot.sides);
+    let mut sharing = sides.filter(|side| side.kept.is_some()).count() as u64;
     for (_, dot_loop) in &mut found {
         for dot in &mut dot_loop.dots {
             let sizes = [dot.a_bytes(), dot.b_bytes()];
             // `B` first: more programs share it where the first ones differ in their rows.
             for (side, bytes) in dot.sides.iter_mut().zip(sizes).rev() {
-                let blocks = left / keys::OPERANDS / bytes;
-                side.kept.take_if(|_| blocks == 0);
-                if let Some(kept) = &mut side.kept {
-                    kept.blocks = blocks;
-                    kept.panels = arena.bytes(blocks * bytes);
-                    left -= blocks * bytes;
+                let Some(kept) = &mut side.kept else { continue };
+                kept.blocks = left / sharing / bytes;
+                sharing -= 1;
+                if kept.blocks == 0 {
+                    side.kept = None;
+                    continue;
                 }
+                kept.panels = arena.bytes(kept.blocks * bytes);
+                left -= kept.blocks * bytes;
             }
         }
     }
