@@ -4,6 +4,11 @@
 //! those of `B` 16 groups by 16 columns, as operands of groups lie in memory anyway, and those of `C` 16 rows by 16
 //! columns. Two by two of `C` are added to at once: four instructions to four loads of operands.
 //!
+//! A block of one operand stays in the first cache while it meets all blocks of the other one, which come from the
+//! second cache. The next block of the operand that the outer loop walks over is asked for into the second cache
+//! meanwhile, so that is best the one that comes from further away: `B` walks where the loops are over columns and rows
+//! in them, `A` where they are the other way round, as an argument says.
+//!
 //! All tile registers are whole, so one configuration serves all kernels: [`begin`] sets it, in front of the first
 //! program, and [`end`] gives the registers back. Left out: blocks of less than a tile register, which other kernels
 //! multiply.
@@ -47,8 +52,9 @@ impl Block {
 pub(super) struct Form {
     /// Groups from the columns of one block to those of the next.
     pub(super) panel_stride: u32,
-    /// `k` is an argument, in groups; else it is that of the specification.
-    pub(super) k_is_given: bool,
+    /// `k` is an argument, in groups, up to so many, and the order of the loops is another one; else `k` is that of the
+    /// specification.
+    pub(super) most_k: Option<u32>,
     /// What the sums begin with.
     pub(super) start: Start,
 }
@@ -117,7 +123,7 @@ pub(super) fn definitions(symbol: &str, spec: &DotSpec, block: Block, form: Form
         let text = format!("declare void @{symbol}(i8 immarg, ptr, i64)\n");
         all.push(Definition { symbol: symbol.to_owned(), text });
     }
-    if form.k_is_given {
+    if form.most_k.is_some() {
         let text = format!("declare void @{PREFETCH}(ptr, i32, i32, i32)\n");
         all.push(Definition { symbol: PREFETCH.to_owned(), text });
     }
@@ -146,29 +152,33 @@ impl Writer<'_> {
     fn kernel(&mut self, symbol: &str) {
         let DotSpec { a_row_stride, c_row_stride, used: [rows, columns, depth], .. } = *self.spec;
         let (height, width) = (self.block.rows * TILE, self.block.width());
-        let k = if self.form.k_is_given { ", i64 %k" } else { "" };
         let groups = depth.div_ceil(self.spec.operands.group()).next_multiple_of(TILE);
-        let end = if self.form.k_is_given { "%k".to_owned() } else { groups.to_string() };
-        let panel_stride = self.form.panel_stride;
+        let (arguments, by_rows, end) = match self.form.most_k {
+            Some(_) => (", i64 %k, i1 %by.rows", "%by.rows", "%k".to_owned()),
+            None => ("", "false", groups.to_string()),
+        };
+        let [over_rows, over_columns] = [rows.div_ceil(height), columns.div_ceil(width)];
         self.line(&format!(
-            "define internal void @{symbol}(ptr noalias %a, ptr noalias %b, ptr noalias %c{k}) noinline nounwind {{
-entry:
-  br label %columns
-columns:
-  %column.i = phi i64 [ 0, %entry ], [ %column.next, %rows.end ]
-  %b.offset = mul nuw nsw i64 %column.i, {panel_stride}
-  %b.block = getelementptr inbounds i32, ptr %b, i64 %b.offset
-  %c.offset = mul nuw nsw i64 %column.i, {width}
-  %c.column = getelementptr inbounds i32, ptr %c, i64 %c.offset
-  br label %rows
-rows:
-  %row.i = phi i64 [ 0, %columns ], [ %row.next, %done ]
-  %row = mul nuw nsw i64 %row.i, {height}
-  %a.offset = mul nuw nsw i64 %row, {a_row_stride}
-  %a.block = getelementptr inbounds i32, ptr %a, i64 %a.offset
-  %c.row = mul nuw nsw i64 %row, {c_row_stride}
-  %c.block = getelementptr inbounds i32, ptr %c.column, i64 %c.row"
+            "define internal void @{symbol}(ptr noalias %a, ptr noalias %b, ptr noalias %c{arguments}) noinline nounwind {{
+entry:"
         ));
+        let [a_next, c_next] = [a_row_stride, c_row_stride].map(|stride| height * stride);
+        let b_next = self.form.panel_stride;
+        for (name, with_rows, with_columns) in
+            [("a", a_next, 0), ("b", 0, b_next), ("c", c_next, width), ("count", over_rows, over_columns)]
+        {
+            let choose = |loops: &str, yes: u32, no: u32| {
+                format!("  %{name}.{loops} = select i1 {by_rows}, i64 {yes}, i64 {no}")
+            };
+            self.line(&choose("outer", with_rows, with_columns));
+            self.line(&choose("inner", with_columns, with_rows));
+        }
+        self.line(
+            "  br label %outer\nouter:\n  %outer.i = phi i64 [ 0, %entry ], [ %outer.next, %inner.end ]",
+        );
+        self.places("outer", ["%a", "%b", "%c"], ["a.part", "b.part", "c.part"]);
+        self.line("  br label %inner\ninner:\n  %inner.i = phi i64 [ 0, %outer ], [ %inner.next, %done ]");
+        self.places("inner", ["%a.part", "%b.part", "%c.part"], ["a.block", "b.block", "c.block"]);
         match self.form.start {
             Start::Sums => self.sums(LOAD),
             Start::Zero => self.zeros(),
@@ -177,20 +187,28 @@ rows:
         self.inner_loop(&end);
         self.line("done:");
         self.sums(STORE);
-        self.line(&format!(
-            "  %row.next = add nuw nsw i64 %row.i, 1
-  %row.last = icmp eq i64 %row.next, {}
-  br i1 %row.last, label %rows.end, label %rows
-rows.end:
-  %column.next = add nuw nsw i64 %column.i, 1
-  %column.last = icmp eq i64 %column.next, {}
-  br i1 %column.last, label %exit, label %columns
+        self.line(
+            "  %inner.next = add nuw nsw i64 %inner.i, 1
+  %inner.last = icmp eq i64 %inner.next, %count.inner
+  br i1 %inner.last, label %inner.end, label %inner
+inner.end:
+  %outer.next = add nuw nsw i64 %outer.i, 1
+  %outer.last = icmp eq i64 %outer.next, %count.outer
+  br i1 %outer.last, label %exit, label %outer
 exit:
   ret void
-}}",
-            rows.div_ceil(height),
-            columns.div_ceil(width)
-        ));
+}",
+        );
+    }
+
+    /// Where the blocks of an iteration are.
+    fn places(&mut self, loops: &str, from: [&str; 3], to: [&str; 3]) {
+        for (operand, (from, to)) in ["a", "b", "c"].into_iter().zip(from.into_iter().zip(to)) {
+            self.line(&format!(
+                "  %{to}.by = mul nuw nsw i64 %{loops}.i, %{operand}.{loops}
+  %{to} = getelementptr inbounds i32, ptr {from}, i64 %{to}.by"
+            ));
+        }
     }
 
     /// Sets the block of `C` to zero.
@@ -219,13 +237,13 @@ exit:
         let DotSpec { a_row_stride, b_row_stride, operands, .. } = *self.spec;
         self.line(&format!(
             "step:
-  %k.i = phi i64 [ 0, %rows ], [ %k.next, %step ]
+  %k.i = phi i64 [ 0, %inner ], [ %k.next, %step ]
   %k.a = getelementptr inbounds i32, ptr %a.block, i64 %k.i
   %k.row = mul nuw nsw i64 %k.i, {b_row_stride}
   %k.b = getelementptr inbounds i32, ptr %b.block, i64 %k.row"
         ));
-        if self.form.k_is_given {
-            self.ask_for_panel();
+        if let Some(most) = self.form.most_k {
+            self.ask_for_next(most);
         }
         for row in 0..self.block.rows {
             let offset = u64::from(row * TILE) * u64::from(a_row_stride);
@@ -248,21 +266,29 @@ exit:
         ));
     }
 
-    /// Asks for the next panel of `B`, into the second cache: with each step of `k` of each block of rows as much of it
-    /// as that is of all.
-    fn ask_for_panel(&mut self) {
-        let rows = self.spec.used[0].div_ceil(self.block.rows * TILE);
-        let share = (self.block.width() * TILE).div_ceil(rows).next_multiple_of(TILE);
+    /// Asks for the next block of the operand that the outer loop walks over, into the second cache: with each step of
+    /// `k` of each iteration of the inner loop as much of it as that is of all.
+    fn ask_for_next(&mut self, most_k: u32) {
+        let DotSpec { a_row_stride, used: [rows, columns, _], .. } = *self.spec;
+        let (height, width) = (self.block.rows * TILE, self.block.width());
+        let share = |groups: u32, inner: u32| (groups * TILE).div_ceil(most_k * inner).next_multiple_of(TILE);
+        let of_a = share(height * a_row_stride, columns.div_ceil(width));
+        let of_b = share(width * most_k, rows.div_ceil(height));
         self.line(&format!(
-            "  %ask.rows = mul nuw nsw i64 %row.i, %k
-  %ask.step = add nuw nsw i64 %ask.rows, %k.i
-  %ask.part = mul nuw nsw i64 %ask.step, {}
-  %ask.offset = add nuw nsw i64 %ask.part, {}
-  %ask = getelementptr i32, ptr %b.block, i64 %ask.offset",
-            share / TILE,
-            self.form.panel_stride
+            "  %ask.base = select i1 %by.rows, ptr %a.part, ptr %b.part
+  %ask.next = select i1 %by.rows, i64 {}, i64 {}
+  %ask.share = select i1 %by.rows, i64 {}, i64 {}
+  %ask.before = mul nuw nsw i64 %inner.i, %k
+  %ask.step = add nuw nsw i64 %ask.before, %k.i
+  %ask.part = mul nuw nsw i64 %ask.step, %ask.share
+  %ask.offset = add nuw nsw i64 %ask.part, %ask.next
+  %ask = getelementptr i32, ptr %ask.base, i64 %ask.offset",
+            height * a_row_stride,
+            self.form.panel_stride,
+            of_a / TILE,
+            of_b / TILE
         ));
-        for line in (0..share).step_by(TILE as usize) {
+        for line in (0..of_a.max(of_b)).step_by(TILE as usize) {
             self.line(&format!(
                 "  %ask.{line} = getelementptr i32, ptr %ask, i64 {line}
   call void @{PREFETCH}(ptr %ask.{line}, i32 0, i32 2, i32 1)"

@@ -279,7 +279,7 @@ impl DotKernel {
             }
             Shape::Amx(block) => {
                 let panel_stride = block.width();
-                let form = amx::Form { panel_stride, k_is_given: false, start: self.start };
+                let form = amx::Form { panel_stride, most_k: None, start: self.start };
                 amx::definitions(&self.symbol(), &self.spec, block, form)
             }
         }

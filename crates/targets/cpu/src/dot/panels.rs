@@ -136,7 +136,14 @@ impl PanelPlan {
         }
     }
 
-    /// The symbol of the kernel, without `@`. Its type is `void (ptr a, ptr b, ptr c, i64 k)`.
+    /// Whether the kernel walks over blocks of rows or of columns, as an argument says: the operand that lies further
+    /// away is asked for in time where it is the one that the kernel walks over.
+    pub fn has_orders(&self) -> bool {
+        matches!(self.shape, PanelShape::Amx(_))
+    }
+
+    /// The symbol of the kernel, without `@`. Its type is `void (ptr a, ptr b, ptr c, i64 k)`, and with orders
+    /// `void (ptr a, ptr b, ptr c, i64 k, i1 by_rows)`.
     pub fn symbol(&self) -> String {
         let PanelSpec { m, n, step, depth, operands, a_row_stride, c_row_stride, used, .. } = self.spec;
         let used = super::used_name(&used, &[m, n]);
@@ -147,14 +154,15 @@ impl PanelPlan {
     pub fn definitions(&self) -> Vec<Definition> {
         let width = self.panel_width();
         let spec = DotSpec { b_row_stride: width, ..self.spec.as_tile() };
-        let (symbol, panel_stride, k_is_given) = (self.symbol(), self.panel_stride(), true);
+        let (symbol, panel_stride) = (self.symbol(), self.panel_stride());
         match self.shape {
             PanelShape::Vectors(tile) => {
                 let steps = STEPS.min(self.spec.step);
-                kernel::definitions(&symbol, &spec, tile, Form { panel_stride, steps, k_is_given })
+                kernel::definitions(&symbol, &spec, tile, Form { panel_stride, steps, k_is_given: true })
             }
             PanelShape::Amx(block) => {
-                let form = amx::Form { panel_stride, k_is_given, start: Start::Sums };
+                let most_k = Some(self.spec.depth);
+                let form = amx::Form { panel_stride, most_k, start: Start::Sums };
                 amx::definitions(&symbol, &spec, block, form)
             }
         }

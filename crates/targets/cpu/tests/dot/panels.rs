@@ -145,12 +145,27 @@ fn check<T: Element>(operands: Operands, epsilon: f64) {
                 let place = column / width * stride + row / group * width + column % width;
                 panels[(place * group + row % group) as usize] = value;
             }
-            let mut c = before.clone();
-            type Kernel = extern "C" fn(*const u8, *const u8, *mut u8, u64);
+            type Kernel = extern "C" fn(*const u8, *const u8, *mut u8, u64, bool);
             let address = object.symbol(&plan.symbol()).expect("it is defined");
-            // SAFETY: the symbol is a kernel of this type, and the slices hold what it reads and writes.
+            // SAFETY: the symbol is a kernel of this type, or of one without the last argument, and the slices hold
+            // what it reads and writes.
             let kernel = unsafe { std::mem::transmute::<usize, Kernel>(address) };
-            kernel(a.as_ptr().cast(), panels.as_ptr().cast(), c.as_mut_ptr().cast(), u64::from(*k));
+            let multiply = |by_rows: bool| {
+                let mut c = before.clone();
+                kernel(
+                    a.as_ptr().cast(),
+                    panels.as_ptr().cast(),
+                    c.as_mut_ptr().cast(),
+                    u64::from(*k),
+                    by_rows,
+                );
+                c
+            };
+            let c = multiply(false);
+            if plan.has_orders() {
+                let is_same = multiply(true).iter().zip(&c).all(|(one, other)| one.wide() == other.wide());
+                assert!(is_same, "{}: {spec:?} by rows", isa.name);
+            }
             for (index, (&got, &start)) in c.iter().zip(&before).enumerate() {
                 let (row, column) = (index as u32 / spec.c_row_stride, index as u32 % spec.c_row_stride);
                 if row >= spec.used[0] || (spec.used[1]..spec.n).contains(&column) {

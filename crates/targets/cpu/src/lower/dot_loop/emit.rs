@@ -29,6 +29,8 @@ struct Iterations {
 struct Lookup {
     /// Whether they must be packed.
     is_stale: Value,
+    /// Whether the program before took the same.
+    is_same: Value,
     /// Groups of elements from the place of all panels to those of the first block of iterations.
     first: Value,
     /// Groups from those of one block of iterations to the next.
@@ -68,7 +70,7 @@ impl Emitter<'_> {
                         cx.pack_shared((dot, index), &iterations, packed[index], lookup.as_ref(), number)?;
                 }
                 let c = &places[&dot.carried];
-                cx.multiply_panels(dot, *packed, shifts, c, count)?;
+                cx.multiply_panels(dot, *packed, (shifts, lookups), c, count)?;
             }
             let one = cx.b.i64(1);
             next.push(cx.b.add(number, one));
@@ -137,12 +139,17 @@ impl Emitter<'_> {
         let is_stale = self.b.icmp(IntCompare::Slt, found, zero);
         let other = self.b.xor(found, all);
         let slot = self.b.select(is_stale, other, found);
+        let last = self.b.i64(kept.last() as i64);
+        let last = self.b.offset(notes, last);
+        let before = self.b.load(Type::I64, last, 8);
+        self.b.store(slot, last, 8);
+        let is_same = self.b.icmp(IntCompare::Eq, before, slot);
         let has_room = self.b.icmp(IntCompare::Sgt, slots, zero);
         let elements = self.b.i64(elements as i64);
         let stride = self.b.select(has_room, elements, zero);
         let first = self.b.mul(slot, blocks);
         let first = self.b.mul(first, stride);
-        Ok(Lookup { is_stale, first, stride })
+        Ok(Lookup { is_stale, is_same, first, stride })
     }
 
     /// A scalar as 64 bits.
@@ -175,7 +182,7 @@ impl Emitter<'_> {
         lookup: Option<&Lookup>,
         number: Value,
     ) -> Result<Option<Value>> {
-        let Some(&Lookup { is_stale, first, stride }) = lookup else {
+        let Some(&Lookup { is_stale, first, stride, .. }) = lookup else {
             self.pack((dot, index), iterations, (place, None))?;
             return Ok(None);
         };
@@ -358,7 +365,7 @@ impl Emitter<'_> {
         &mut self,
         dot: &PanelDot,
         [a, b]: [u64; 2],
-        shifts: [Option<Value>; 2],
+        (shifts, lookups): ([Option<Value>; 2], &[Option<Lookup>; 2]),
         c: &Buffer,
         iterations: Value,
     ) -> Result<()> {
@@ -371,8 +378,20 @@ impl Emitter<'_> {
         });
         let step = self.b.i64(i64::from(spec.step));
         let (c, steps) = (self.address(c), self.b.mul(iterations, step));
-        self.call_text(&plan.definitions(), &plan.symbol(), Type::VOID, &[a, b, c, steps], Purity::Impure);
+        let mut args = vec![a, b, c, steps];
+        if plan.has_orders() {
+            args.push(self.is_a_further_away(lookups));
+        }
+        self.call_text(&plan.definitions(), &plan.symbol(), Type::VOID, &args, Purity::Impure);
         Ok(())
+    }
+
+    /// Whether `B` is what the program before multiplied by, and `A` is not: what is packed now, or was just read, is
+    /// in a near cache.
+    fn is_a_further_away(&mut self, lookups: &[Option<Lookup>; 2]) -> Value {
+        let [Some(a), Some(b)] = lookups else { return self.b.bool(false) };
+        let differs = self.b.not(a.is_same);
+        self.b.and(b.is_same, differs)
     }
 }
 

@@ -4,9 +4,9 @@
 //! An operand then depends only on scalars, its keys; where a program that this thread ran had the same, its panels are
 //! used as they are. Panels are kept in as many slots as there is room for, which follows from the length of the loop
 //! when it runs. The notes are how many slots are in use, a number from which follows which one is given up next, the
-//! size of the slots, and the keys of each; they are zero at the first program that a thread runs of a launch. A
-//! program whose loop has another length has slots of another size in the same memory, so that none of those in use is
-//! whole after it.
+//! size of the slots, the slot of the program before, and the keys of each; they are zero at the first program that a
+//! thread runs of a launch. A program whose loop has another length has slots of another size in the same memory, so
+//! that none of those in use is whole after it.
 
 use super::super::accesses::{self, Access};
 use super::slice::Slice;
@@ -23,8 +23,9 @@ pub(super) const MOST_BYTES: u64 = 32 << 20;
 /// The most slots of an operand. They are searched one by one.
 const MOST_SLOTS: u64 = 64;
 
-/// Words in front of the keys: slots in use, the state of a random number, and the blocks of iterations in a slot.
-const HEAD: u64 = 3;
+/// Words in front of the keys: slots in use, the state of a random number, the blocks of iterations in a slot, and the
+/// slot of the last program.
+const HEAD: u64 = 4;
 
 /// Panels that are kept.
 #[derive(Debug)]
@@ -43,6 +44,11 @@ impl Kept {
     /// Bytes of its notes: behind those of all slots are the keys that are looked for.
     pub(super) fn note_bytes(&self) -> u64 {
         self.sought() + 8 * self.keys.len() as u64
+    }
+
+    /// Where in the notes the slot of the last program is.
+    pub(super) fn last(&self) -> u64 {
+        8 * (HEAD - 1)
     }
 
     /// Where in the notes the keys are that are looked for.
