@@ -218,14 +218,20 @@ impl Writer<'_> {
         self.line(&format!("  %{p}.ask = getelementptr {element}, ptr %b.panel, i64 %{p}.next.i"));
     }
 
-    /// One iteration's worth of the next panel of `B`, into the second cache.
-    fn ask_for_panel(&mut self, p: &str, rows: u32) {
+    /// One iteration's worth of the next panel of `B`, into the second cache, and of the next rows of `A`, into the
+    /// first.
+    fn ask_for_operands(&mut self, p: &str, rows: u32) {
         let (element, m) = (self.element(), self.spec.m.trailing_zeros());
         let share = u64::from(rows) * u64::from(self.tile.vectors * self.tile.lanes);
         self.line(&format!("  %{p}.k.share = mul nuw nsw i64 %{p}.k.i, {share}"));
         self.line(&format!("  %{p}.k.part = lshr i64 %{p}.k.share, {m}"));
         self.line(&format!("  %{p}.k.ask = getelementptr {element}, ptr %{p}.ask, i64 %{p}.k.part"));
         self.line(&format!("  call void @{PREFETCH}(ptr %{p}.k.ask, i32 0, i32 2, i32 1)"));
+        let next = u64::from(rows) * u64::from(self.spec.a_row_stride);
+        self.line(&format!("  %{p}.k.more = mul nuw nsw i64 %{p}.k.i, {rows}"));
+        self.line(&format!("  %{p}.k.next.part = add nuw nsw i64 %{p}.k.more, {next}"));
+        self.line(&format!("  %{p}.k.next.a = getelementptr {element}, ptr %{p}.a, i64 %{p}.k.next.part"));
+        self.line(&format!("  call void @{PREFETCH}(ptr %{p}.k.next.a, i32 0, i32 3, i32 1)"));
     }
 
     /// Loads or stores the register tile.
@@ -274,7 +280,7 @@ impl Writer<'_> {
         self.line(&format!("  %{p}.k.row = mul nuw nsw i64 %{p}.k.i, {stride}"));
         self.line(&format!("  %{p}.k.b = getelementptr inbounds {element}, ptr %b.panel, i64 %{p}.k.row"));
         if self.form.k_is_given {
-            self.ask_for_panel(p, rows);
+            self.ask_for_operands(p, rows);
         }
         for step in 0..steps {
             let acc = if step == 0 { "acc".to_owned() } else { format!("sum{}", step - 1) };
