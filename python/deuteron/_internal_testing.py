@@ -13,7 +13,7 @@ import torch
 
 from . import knobs
 from . import language as tl
-from ._subprocess import ProcessResult, run_in_process
+from ._subprocess import ProcessResult, run_in_process, use_process_pool
 from ._utils import type_canonicalisation_dict
 from .runtime import driver
 from .runtime.jit import TensorWrapper, reinterpret
@@ -69,6 +69,7 @@ __all__ = [
     "torch_float8_dtypes",
     "uint_dtypes",
     "unwrap_tensor",
+    "use_process_pool",
 ]
 
 int_dtypes = [f"int{bits}" for bits in (8, 16, 32, 64)]

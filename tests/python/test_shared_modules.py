@@ -3,6 +3,7 @@
 import importlib
 import json
 import math
+import os
 import textwrap
 
 import numpy as np
@@ -245,6 +246,23 @@ def test_a_function_in_a_process_of_its_own():
     result = _internal_testing.run_in_process(raising, ("told", ))
     assert isinstance(result.exc, ValueError) and str(result.exc) == "told"
     assert _internal_testing.run_in_process(importlib.import_module, ("triton.language", )).exc is None
+
+
+def print_process(variable="NONE"):
+    os.write(2, f"{os.getpid()} {os.environ.get(variable)}".encode())
+    os.environ["DEUTERON_TEST_LEFT"] = "left"
+
+
+def test_a_process_for_many_functions():
+    with _internal_testing.use_process_pool(__name__):
+        first = _internal_testing.run_in_process(print_process, ("TOLD", ), env={"TOLD": "told"})
+        second = _internal_testing.run_in_process(print_process, ("DEUTERON_TEST_LEFT", ))
+        assert isinstance(_internal_testing.run_in_process(raising, ("told", )).exc, ValueError)
+        third = _internal_testing.run_in_process(print_process)
+    alone = _internal_testing.run_in_process(print_process)
+    (one, told), (two, left) = first.driver_stderr_output.split(), second.driver_stderr_output.split()
+    assert one == two and told == "told" and left == "None"
+    assert len({one, third.driver_stderr_output.split()[0], alone.driver_stderr_output.split()[0]}) == 3
 
 
 def test_random_arrays():

@@ -1,7 +1,7 @@
 //! Goes through a function in order, loops again and again until nothing changes.
 
 use super::rules::rule;
-use super::{AxisInfo, AxisTable, has_facts, sizes};
+use super::{AxisInfo, AxisTable, divisor_of, has_facts, sizes};
 use crate::ops::control::{ForOp, IfOp, WhileOp, yielded};
 use crate::ops::func::{CONSTANCY, CONTIGUITY, DIVISIBILITY};
 use crate::types::shape;
@@ -63,14 +63,15 @@ fn forget(module: &Module, values: &[Value], table: &mut AxisTable) {
     }
 }
 
-/// No group is larger than its dimension.
+/// No group is larger than its dimension, and one that is smaller has a power of two of elements: groups of two sizes
+/// lie in each other.
 fn limit(info: &mut AxisInfo, shape: &[i64]) {
+    let group_in = |group: u64, size: u64| if group >= size { size } else { divisor_of(group as i64) };
     for (dim, size) in sizes(shape).into_iter().enumerate() {
-        if info.contiguity[dim] > size {
-            info.divisibility[dim] = info.starts(dim, size);
-            info.contiguity[dim] = size;
-        }
-        info.constancy[dim] = info.constancy[dim].min(size);
+        let contiguity = group_in(info.contiguity[dim], size);
+        info.divisibility[dim] = info.starts(dim, contiguity);
+        info.contiguity[dim] = contiguity;
+        info.constancy[dim] = group_in(info.constancy[dim], size);
     }
 }
 

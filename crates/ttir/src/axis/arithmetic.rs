@@ -118,14 +118,6 @@ fn sum(pair: &Pair, scale: u64) -> AxisInfo {
     }
 }
 
-impl AxisInfo {
-    /// As [`AxisInfo::starts`], where one element counts as `scale`.
-    fn starts_in(&self, dim: usize, group: u64, scale: u64) -> u64 {
-        let own = self.divisibility[dim];
-        if group >= self.contiguity[dim] { own } else { own.min(group.saturating_mul(scale)) }
-    }
-}
-
 pub(super) fn add(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
     let pair = Pair::of(module, op, table);
     or_constant(module, op, pair.constant(i64::checked_add), sum(&pair, 1))

@@ -117,8 +117,17 @@ impl AxisInfo {
 
     /// What the first element of each aligned group of so many is a multiple of.
     pub(crate) fn starts(&self, dim: usize, group: u64) -> u64 {
+        self.starts_in(dim, group, 1)
+    }
+
+    /// As [`AxisInfo::starts`], where one element counts as `scale`.
+    fn starts_in(&self, dim: usize, group: u64, scale: u64) -> u64 {
         let own = self.divisibility[dim];
-        if group >= self.contiguity[dim] { own } else { own.min(group) }
+        if group >= self.contiguity[dim] {
+            own
+        } else {
+            own.min(divisor_of(group as i64).saturating_mul(scale))
+        }
     }
 
     /// What every element is a multiple of, along a dimension.

@@ -120,6 +120,15 @@ pub(super) fn trans(module: &Module, op: Op, table: &AxisTable) -> Option<AxisIn
     })
 }
 
+/// The groups of a row that lie within groups of rows of another length.
+fn groups_in(group: u64, old_size: u64, new_size: u64) -> u64 {
+    gcd(gcd(group, old_size), new_size)
+}
+
+fn gcd(left: u64, right: u64) -> u64 {
+    if right == 0 { left } else { gcd(right, left % right) }
+}
+
 /// Groups along the last dimension stay groups along the new last dimension, as far as that reaches.
 pub(super) fn reshape(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
     let reshape = ReshapeOp::new(module, op);
@@ -127,17 +136,19 @@ pub(super) fn reshape(module: &Module, op: Op, table: &AxisTable) -> Option<Axis
         return None;
     }
     let info = source(module, op, table);
+    let old_dims = sizes(shape(module.ty(reshape.src())));
     let dims = sizes(result_shape(module, op));
     let last = info.rank() - 1;
-    let is_constant = info.constancy == sizes(shape(module.ty(reshape.src())));
+    let is_constant = info.constancy == old_dims;
     let mut result = AxisInfo { ..scalar_like(&info) };
     result.contiguity = smallvec![1; dims.len()];
     result.divisibility = smallvec![every_element(&info); dims.len()];
     result.constancy = if is_constant { dims.clone() } else { smallvec![1; dims.len()] };
     let new_last = dims.len() - 1;
-    result.contiguity[new_last] = info.contiguity[last].min(dims[new_last]);
+    result.contiguity[new_last] = groups_in(info.contiguity[last], old_dims[last], dims[new_last]);
     result.divisibility[new_last] = info.starts(last, result.contiguity[new_last]);
-    result.constancy[new_last] = result.constancy[new_last].max(info.constancy[last].min(dims[new_last]));
+    let constancy = groups_in(info.constancy[last], old_dims[last], dims[new_last]);
+    result.constancy[new_last] = result.constancy[new_last].max(constancy);
     Some(result)
 }
 
