@@ -67,6 +67,17 @@ def _mode(torch):
     return CudaAsCpu()
 
 
+def _in_mode(mode, function):
+    """The function, which the mode sees into: it is off within a function of torch that it was asked about, as `backward`, which calls
+    what the program wrote."""
+
+    def run(*args, **kwargs):
+        with mode:
+            return function(*args, **kwargs)
+
+    return run
+
+
 def _apart(answer):
     """A function of its own that does the same; a class as it is."""
     return answer if isinstance(answer, type) else lambda *args, **kwargs: answer(*args, **kwargs)
@@ -255,7 +266,9 @@ def _generator_kind(torch):
 
 
 #: Those that ``torch.cpu`` gets as well, where it has none of its own.
-_OF_CPU = ("set_stream", "device", "Event", "get_device_name", "get_device_properties", "get_device_capability", "empty_cache", "mem_get_info")
+_OF_CPU = ("set_stream", "device", "Event", "get_device_name", "get_device_properties", "get_device_capability", "empty_cache", "mem_get_info",
+           "memory_allocated", "max_memory_allocated", "reset_peak_memory_stats", "manual_seed", "manual_seed_all", "initial_seed",
+           "get_rng_state", "set_rng_state")
 
 
 def _random(torch):
@@ -382,11 +395,16 @@ def enter(is_child=False):
     import torch
 
     undo_target, target = _use_the_cpu()
+    mode = _mode(torch)
     answers = {**_ANSWERS, **_random(torch)}
     replaced = [(torch.cuda, name, answer) for name, answer in answers.items() if hasattr(torch.cuda, name)]
     replaced += _autocast(torch)
     replaced.append((torch.cuda, "default_generators", (_Generator(torch), )))
     replaced.append((torch, "Generator", _generator_kind(torch)))
+    if hasattr(torch.autograd, "_engine_run_backward"):
+        replaced.append((torch.autograd, "_engine_run_backward", _in_mode(mode, torch.autograd._engine_run_backward)))
+    # `torch._dynamo` takes values of this type for constants.
+    replaced.append((torch.cuda, "_CudaDeviceProperties", _Properties))
     # Launches wait for nothing that is still to run, so no stream has to keep memory.
     replaced.append((torch.Tensor, "record_stream", _constant(None)))
     if hasattr(torch._C, "_cuda_getCurrentRawStream"):
@@ -412,7 +430,6 @@ def enter(is_child=False):
             setattr(owner, name, value)
         undo_target()
 
-    mode = _mode(torch)
     mode.__enter__()
     if not is_child:
         sys.stderr.write(_SAID.format(target))

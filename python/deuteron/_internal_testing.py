@@ -32,6 +32,7 @@ __all__ = [
     "is_ampere_or_newer",
     "is_blackwell",
     "is_blackwell_ultra",
+    "is_compile_warmup",
     "is_cuda",
     "is_hip",
     "is_hip_cdna",
@@ -88,6 +89,11 @@ tma_dtypes = sorted(name for name in dtypes_with_bfloat16 if not name.endswith("
 def is_interpreter():
     """Whether the environment asks for the interpreter."""
     return os.environ.get("TRITON_INTERPRET", "0") == "1"
+
+
+def is_compile_warmup():
+    """Whether tests run only to compile their kernels, which the reference's own runner can do; here they never do."""
+    return False
 
 
 def get_current_target():
@@ -158,6 +164,13 @@ def is_hip():
 def is_xpu():
     """Whether kernels run on a target named ``xpu``."""
     return _backend() == "xpu"
+
+
+def __getattr__(name):
+    # Tests of Intel's back end ask for its devices one by one.
+    if name.startswith("is_xpu_"):
+        return is_xpu
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def is_hip_cdna2():

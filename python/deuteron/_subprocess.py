@@ -118,7 +118,7 @@ class _Process:
             try:
                 self.pipe.send((pickled, path, env))
                 if not self.pipe.poll(limit):
-                    raise TimeoutError(f"{client_fn.__name__} ran longer than {limit} seconds in its process")
+                    raise TimeoutError(f"test subprocess {client_fn.__name__} exceeded {limit} seconds")
                 raised = self.pipe.recv()
             except (EOFError, ConnectionError):
                 self.process.join()

@@ -16,6 +16,7 @@ def test_compiled_functions_and_automatic_casts(python, tmp_path):
 
         @torch.compile(backend="eager", fullgraph=True)
         def f(x):
+            assert torch.cuda.get_device_properties(0).multi_processor_count > 0
             return torch.zeros(3, device="cuda") + x.to("cuda").sum()
 
         y = f(x)
@@ -37,6 +38,23 @@ def test_what_libraries_of_kernels_ask_torch_for(python):
         import torch
         from torch._C import _cuda_getCurrentRawStream as stream
         assert torch.ones(2, device=0).to(0).device.type == "cpu"
+        with torch.random.fork_rng():
+            forked = torch.rand(4, device="cuda")
+        assert torch.equal(forked, torch.rand(4)) and torch.get_device_module("cuda").max_memory_allocated() == 0
+
+        class Double(torch.autograd.Function):
+
+            @staticmethod
+            def forward(ctx, x):
+                return 2 * x
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return torch.full((2, ), 2.0, device="cuda") * gradient.to("cuda")
+
+        x = torch.ones(2, device="cuda", requires_grad=True)
+        Double.apply(x).sum().backward()
+        assert torch.autograd.grad(Double.apply(x).sum(), x)[0].tolist() == x.grad.tolist() == [2, 2]
         generator = torch.cuda.default_generators[0]
         generator.manual_seed(7)
         state = generator.get_state()

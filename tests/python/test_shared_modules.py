@@ -237,6 +237,12 @@ def test_fresh_settings_are_put_back(monkeypatch):
     assert knobs.compilation.always_compile and knobs.cache.dir == before
 
 
+def test_what_the_newest_tests_ask():
+    assert not _internal_testing.is_compile_warmup() and not _internal_testing.is_xpu_bmg()
+    with pytest.raises(AttributeError, match="is_something"):
+        _internal_testing.is_something
+
+
 def raising(text):
     print(text)
     raise ValueError(text)
@@ -290,6 +296,27 @@ def test_tuners_that_measure_in_their_own_way():
     assert x.eq(1).all() and tuner.best_config.kwargs == {"BLOCK": 128}
     assert sorted(measured) == [(128, 3), (256, 3), (512, 3)]
     assert tuner._bench(x, 1000, config=configs[0], grid=(2, )) and x.eq(1).all()
+
+
+def test_tuners_of_what_is_no_kernel():
+    launched = []
+
+    class Launcher:
+
+        def __init__(self):
+            self.fn = lambda: None
+
+        def run(self, **options):
+            launched.append(options["SIZE"])
+
+    def bench(launch, quantiles):
+        launch()
+        return [float(launched[-1])] * 3
+
+    configs = [triton.Config({"SIZE": size}) for size in (3, 1, 2)]
+    tuner = triton.runtime.Autotuner(Launcher(), [], configs, [], None, None, do_bench=bench)
+    tuner.run()
+    assert tuner.best_config.kwargs == {"SIZE": 1} and launched[-1] == 1 and set(launched) == {1, 2, 3}
 
 
 @pytest.mark.parametrize("interpret", [False, True])

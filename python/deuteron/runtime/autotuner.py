@@ -252,11 +252,11 @@ class Autotuner(KernelInterface):
 
     def _session(self, key, pruned, nargs, kwargs):
         own_clock = self.has_own_clock
+        function = self.base_jit_function
         # How long the interpreter takes says nothing of compiled kernels.
-        interpreted = knobs.runtime.interpret or self.base_jit_function.interpret
+        interpreted = knobs.runtime.interpret or (function is not None and function.interpret)
         keep = _core.tuning_is_kept(bool(self.cache_results), self._do_bench is not None or self.has_own_bench) and not interpreted
         arguments = {**nargs, **kwargs}
-        function = self.base_jit_function
         values = [(name, _text(arguments[name])) for name in self.keys if name in arguments]
         options = [(name, value) for name, value in sorted(kwargs.items())
                    if name not in self.arg_names and name not in ("grid", "warmup", "stream")]
@@ -298,6 +298,8 @@ class Autotuner(KernelInterface):
 
     def _refuse_unknown_names(self, configs):
         """A configuration must not set what is neither a parameter nor an option of a launch."""
+        if not hasattr(self.fn, "arg_names"):
+            return  # An object of the program's own, which takes what it takes.
         for config in configs:
             others = config.kwargs.keys() - set(self.arg_names)
             unknown = sorted(others.difference(_core.option_names())) if others else []
