@@ -17,6 +17,7 @@ mod target;
 
 pub use arith_float::{divide, divide_by_shared, minmax};
 pub use compare::int_predicate;
+pub use maths::Approximation;
 pub use target::{
     Abilities, Division, ElementTarget, Math, Maths, MinMax, PlainSums, Rounding, Sums, Widths,
     mul_high_by_widening,

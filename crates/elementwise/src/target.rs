@@ -2,7 +2,7 @@
 
 use ir::{FloatKind, Type};
 use llir::{FunctionBuilder, Value};
-use maths::MathMachine;
+use maths::{Approximation, MathMachine};
 
 /// An elementary function that a machine may have instructions for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -160,6 +160,16 @@ pub trait ElementTarget {
         unreachable!("asked of a machine that picks one of four")
     }
 
+    /// Whether single singles are approximated by instructions: see [`MathMachine::approximates`].
+    fn approximates(&self) -> bool {
+        false
+    }
+
+    /// What an instruction gives, where [`Self::approximates`].
+    fn approximate(&self, _b: &mut FunctionBuilder<'_>, _what: Approximation, _x: Value) -> Value {
+        unreachable!("asked of a machine that approximates")
+    }
+
     /// The high half of the product of two integers of 32 or 64 bits.
     fn mul_high(&self, b: &mut FunctionBuilder<'_>, signed: bool, x: Value, y: Value) -> Value {
         mul_high_by_widening(b, signed, x, y)
@@ -212,6 +222,14 @@ impl MathMachine for Maths<'_> {
 
     fn pick_of_four(&self, b: &mut FunctionBuilder<'_>, table: [u32; 4], index: Value) -> Value {
         self.0.pick_of_four(b, table, index)
+    }
+
+    fn approximates(&self) -> bool {
+        self.0.approximates()
+    }
+
+    fn approximate(&self, b: &mut FunctionBuilder<'_>, what: Approximation, x: Value) -> Value {
+        self.0.approximate(b, what, x)
     }
 
     fn exp2(&self, b: &mut FunctionBuilder<'_>, x: Value) -> Option<Value> {

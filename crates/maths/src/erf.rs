@@ -171,6 +171,17 @@ fn decay(b: &mut Builder<'_, '_>, x: Value) -> Value {
     exp_of(b, x)
 }
 
+/// The normal distribution, half of `erfc(-x/√2)`.
+pub(super) fn normcdf(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
+    if b.elem() == Elem::F32 {
+        return b.in_doubles(arguments, normcdf);
+    }
+    let (scale, half) = (b.float(-std::f64::consts::FRAC_1_SQRT_2), b.float(0.5));
+    let scaled = b.fmul(arguments[0], scale);
+    let tail = erfc(b, &[scaled]);
+    b.fmul(tail, half)
+}
+
 /// `e^(x²) erfc(x)` for large x, in `1 / (2 x²)`.
 const FAR: [f64; 9] = [2_027_025.0, -135_135.0, 10_395.0, -945.0, 105.0, -15.0, 3.0, -1.0, 1.0];
 

@@ -8,6 +8,7 @@
 //! Assumed: functions with `alwaysinline` are inlined, and float operations run with the default rounding mode and
 //! without flushing of subnormals.
 
+mod approximate;
 mod bessel;
 mod builder;
 mod erf;
@@ -28,6 +29,8 @@ mod remainder;
 mod roots;
 mod steps;
 mod trigonometric;
+
+pub use approximate::{APPROXIMATE, ApproximateFn};
 
 use builder::{Builder, Place};
 use llir::{
@@ -78,6 +81,21 @@ impl Elem {
     }
 }
 
+/// What a machine approximates by an instruction, for one single. Denormal arguments and results may be zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Approximation {
+    /// `2^x`, to two units in the last place.
+    Exp2,
+    /// `log2(x)`, to 2^-22 between 1/2 and 2, elsewhere relative to that.
+    Log2,
+    /// `1 / x`, to one unit.
+    Reciprocal,
+    /// `1 / √x`, to 2^-22.9 relative to it.
+    ReciprocalRoot,
+    /// `√x`, to one unit.
+    Root,
+}
+
 /// The elements of a table that a lane picks from.
 pub const TABLE: u32 = 16;
 
@@ -116,6 +134,16 @@ pub trait MathMachine {
         unreachable!("asked of a machine that picks one of four")
     }
 
+    /// Whether there are instructions for every [`Approximation`], and for minima that are NaN where an operand is.
+    fn approximates(&self) -> bool {
+        false
+    }
+
+    /// What an instruction gives, where [`Self::approximates`].
+    fn approximate(&self, _b: &mut FunctionBuilder<'_>, _what: Approximation, _x: Value) -> Value {
+        unreachable!("asked of a machine that approximates")
+    }
+
     /// `2^x` of a binary32 within two units in the last place, if that is less than a polynomial.
     fn exp2(&self, _b: &mut FunctionBuilder<'_>, _x: Value) -> Option<Value> {
         None
@@ -132,6 +160,9 @@ pub trait MathMachine {
     }
 }
 
+/// Builds a function of some operands.
+type Generate = fn(&mut Builder<'_, '_>, &[Value]) -> Value;
+
 /// One row of the table: a function that can be generated.
 pub struct MathFn {
     /// Its name, as in the `math` dialect.
@@ -140,7 +171,15 @@ pub struct MathFn {
     pub arity: u32,
     /// The bound on its error, in units in the last place: for F32 and for F64.
     pub accuracy_ulp: (f64, f64),
-    generate: fn(&mut Builder<'_, '_>, &[Value]) -> Value,
+    generate: Generate,
+}
+
+impl MathFn {
+    /// The function in the way that suits the machine.
+    fn build(&self, b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
+        let by_approximation = if b.approximates() { approximate::find(self.name) } else { None };
+        by_approximation.unwrap_or(self.generate)(b, x)
+    }
 }
 
 /// Why no function could be generated.
@@ -239,6 +278,7 @@ pub const SPECIAL: &[MathFn] = &[
     MathFn { name: "erfinv", arity: 1, accuracy_ulp: (1.0, 64.0), generate: inverse_erf::erfinv },
     MathFn { name: "erfcinv", arity: 1, accuracy_ulp: (1.0, 64.0), generate: inverse_erf::erfcinv },
     MathFn { name: "normcdfinv", arity: 1, accuracy_ulp: (1.0, 64.0), generate: inverse_erf::normcdfinv },
+    MathFn { name: "normcdf", arity: 1, accuracy_ulp: (1.0, 64.0), generate: erf::normcdf },
     MathFn { name: "erfcx", arity: 1, accuracy_ulp: (1.0, 64.0), generate: erf::erfcx },
     MathFn { name: "j0", arity: 1, accuracy_ulp: (1.0, 64.0), generate: bessel::j0 },
     MathFn { name: "j1", arity: 1, accuracy_ulp: (1.0, 64.0), generate: bessel::j1 },
@@ -290,7 +330,7 @@ pub fn call(
     }
     // Nothing may be fused or reordered.
     let flags = b.set_float_flags(Flags::NONE);
-    let result = (row.generate)(&mut Builder::new(b, machine, (elem, 1), Place::Here), x);
+    let result = row.build(&mut Builder::new(b, machine, (elem, 1), Place::Here), x);
     b.set_float_flags(flags);
     Ok(result)
 }
@@ -318,8 +358,7 @@ pub fn function(
     let id = define(module, (symbol, ty, params), Purity::Pure, &["alwaysinline", "nounwind"]);
     let mut b = FunctionBuilder::new(module, id);
     let arguments: Vec<Value> = (0..row.arity as usize).map(|index| b.param(index)).collect();
-    let result =
-        (row.generate)(&mut Builder::new(&mut b, machine, (elem, lanes), Place::Outside), &arguments);
+    let result = row.build(&mut Builder::new(&mut b, machine, (elem, lanes), Place::Outside), &arguments);
     b.ret(Some(result));
     Ok(id)
 }

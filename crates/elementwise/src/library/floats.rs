@@ -3,7 +3,7 @@
 use super::{Row, bits};
 use crate::arith_float::minmax;
 use crate::{Ctx, Elems, Result};
-use llir::{FloatCompare, IntCompare, Op, Type, Value};
+use llir::{FloatCompare, IntCompare, Op, Value};
 
 /// Plain name, number of operands, meaning.
 pub(super) const TABLE: &[Row] = &[
@@ -44,7 +44,6 @@ pub(super) const TABLE: &[Row] = &[
     ("norm4d", 4, |ctx, _, x| norm(ctx, x)),
     ("rnorm3d", 3, |ctx, _, x| norm(ctx, x).map(|length| reciprocal(ctx, length))),
     ("rnorm4d", 4, |ctx, _, x| norm(ctx, x).map(|length| reciprocal(ctx, length))),
-    ("normcdf", 1, |ctx, _, x| normal_distribution(ctx, x[0])),
 ];
 
 fn intrinsic(ctx: &mut Ctx<'_, '_>, name: &str, x: &[Value]) -> Result<Value> {
@@ -150,14 +149,4 @@ fn norm(ctx: &mut Ctx<'_, '_>, x: &[Value]) -> Result<Value> {
         sum = ctx.maths("hypot", &[sum, *value])?;
     }
     Ok(sum)
-}
-
-/// `erfc(-x / √2) / 2`; of singles in doubles, as the tail falls faster than a rounded argument tells.
-fn normal_distribution(ctx: &mut Ctx<'_, '_>, x: Value) -> Result<Value> {
-    let double = ctx.like(x, Type::F64);
-    let wide = ctx.b.resize_float(x, double);
-    let [scale, half] = [-std::f64::consts::FRAC_1_SQRT_2, 0.5].map(|value| ctx.b.float(double, value));
-    let scaled = ctx.b.fmul(wide, scale);
-    let tail = ctx.maths("erfc", &[scaled])?;
-    Ok(ctx.b.fmul(tail, half))
 }

@@ -73,6 +73,7 @@ pub(crate) const RELEASE_LAUNCH: Intrinsic =
     plain("llvm.nvvm.griddepcontrol.launch.dependents", "griddepcontrol.launch_dependents");
 pub(crate) const AWAIT_LAUNCH: Intrinsic = plain("llvm.nvvm.griddepcontrol.wait", "griddepcontrol.wait");
 pub(crate) const LG2: Intrinsic = plain("llvm.nvvm.lg2.approx.f", "lg2.approx.f32");
+pub(crate) const LG2_FTZ: Intrinsic = plain("llvm.nvvm.lg2.approx.ftz.f", "lg2.approx.ftz.f32");
 pub(crate) const MUL_DOWN: Intrinsic = plain("llvm.nvvm.mul.rm.f", "mul.rm.f32");
 pub(crate) const MULHI_S32: Intrinsic = plain("llvm.nvvm.mulhi.i", "mul.hi.s32");
 pub(crate) const MULHI_S64: Intrinsic = plain("llvm.nvvm.mulhi.ll", "mul.hi.s64");
@@ -95,6 +96,7 @@ pub(crate) const TID_X: Intrinsic = special("llvm.nvvm.read.ptx.sreg.tid.x", "%t
 pub(crate) const TID_Y: Intrinsic = special("llvm.nvvm.read.ptx.sreg.tid.y", "%tid.y");
 pub(crate) const TID_Z: Intrinsic = special("llvm.nvvm.read.ptx.sreg.tid.z", "%tid.z");
 pub(crate) const RSQRT: Intrinsic = plain("llvm.nvvm.rsqrt.approx.f", "rsqrt.approx.f32");
+pub(crate) const RSQRT_FTZ: Intrinsic = plain("llvm.nvvm.rsqrt.approx.ftz.f", "rsqrt.approx.ftz.f32");
 pub(crate) const SHUFFLE_XOR: Intrinsic =
     ordered("llvm.nvvm.shfl.sync.bfly.i32", "shfl.sync.bfly.b32", &[1, 2, 3, 0]);
 pub(crate) const SHUFFLE_DOWN: Intrinsic =
@@ -104,6 +106,7 @@ pub(crate) const SHUFFLE_INDEX: Intrinsic =
 pub(crate) const SHUFFLE_UP: Intrinsic =
     ordered("llvm.nvvm.shfl.sync.up.i32", "shfl.sync.up.b32", &[1, 2, 3, 0]);
 pub(crate) const SQRT: Intrinsic = plain("llvm.nvvm.sqrt.approx.f", "sqrt.approx.f32");
+pub(crate) const SQRT_FTZ: Intrinsic = plain("llvm.nvvm.sqrt.approx.ftz.f", "sqrt.approx.ftz.f32");
 pub(crate) const BALLOT: Intrinsic = ordered("llvm.nvvm.vote.ballot.sync", "vote.sync.ballot.b32", &[1, 0]);
 
 /// Every intrinsic.
@@ -129,7 +132,7 @@ static ROWS: &[Intrinsic] = &[
     RELEASE_LAUNCH,
     AWAIT_LAUNCH,
     LG2,
-    plain("llvm.nvvm.lg2.approx.ftz.f", "lg2.approx.ftz.f32"),
+    LG2_FTZ,
     plain("llvm.nvvm.membar.cta", "membar.cta"),
     plain("llvm.nvvm.membar.gl", "membar.gl"),
     plain("llvm.nvvm.membar.sys", "membar.sys"),
@@ -176,7 +179,7 @@ static ROWS: &[Intrinsic] = &[
     ordered("llvm.nvvm.redux.sync.add", "redux.sync.add.s32", &[0, 1]),
     plain("llvm.nvvm.rsqrt.approx.d", "rsqrt.approx.f64"),
     RSQRT,
-    plain("llvm.nvvm.rsqrt.approx.ftz.f", "rsqrt.approx.ftz.f32"),
+    RSQRT_FTZ,
     ordered("llvm.nvvm.shfl.sync.bfly.f32", "shfl.sync.bfly.b32", &[1, 2, 3, 0]),
     SHUFFLE_XOR,
     ordered("llvm.nvvm.shfl.sync.down.f32", "shfl.sync.down.b32", &[1, 2, 3, 0]),
@@ -186,7 +189,7 @@ static ROWS: &[Intrinsic] = &[
     ordered("llvm.nvvm.shfl.sync.up.f32", "shfl.sync.up.b32", &[1, 2, 3, 0]),
     SHUFFLE_UP,
     SQRT,
-    plain("llvm.nvvm.sqrt.approx.ftz.f", "sqrt.approx.ftz.f32"),
+    SQRT_FTZ,
     plain("llvm.nvvm.sqrt.rn.f", "sqrt.rn.f32"),
     ordered("llvm.nvvm.vote.all.sync", "vote.sync.all.pred", &[1, 0]),
     ordered("llvm.nvvm.vote.any.sync", "vote.sync.any.pred", &[1, 0]),

@@ -3,8 +3,8 @@
 use super::instruction::Instruction;
 use super::{Denormals, Lanes, pure};
 use crate::intrinsics::{self, Intrinsic};
-use elementwise::Math;
 use elementwise::lane_math::{by_base_two, plainly, quotient};
+use elementwise::{Approximation, Math};
 use llir::{FunctionBuilder, Op, Payload, Type, Value};
 use std::f64::consts::{LN_2, LOG2_E};
 
@@ -73,6 +73,17 @@ fn is_negative(b: &mut FunctionBuilder<'_>, x: Value) -> bool {
     match absolute.map(|data| data.payload) {
         Some(Payload::Callee(callee)) => b.module().callee(callee).name.starts_with("llvm.fabs"),
         _ => false,
+    }
+}
+
+/// What functions of singles are made of.
+pub(super) fn approximation(what: Approximation) -> Intrinsic {
+    match what {
+        Approximation::Exp2 => intrinsics::EX2_FTZ,
+        Approximation::Log2 => intrinsics::LG2_FTZ,
+        Approximation::Reciprocal => intrinsics::RCP_FTZ,
+        Approximation::ReciprocalRoot => intrinsics::RSQRT_FTZ,
+        Approximation::Root => intrinsics::SQRT_FTZ,
     }
 }
 

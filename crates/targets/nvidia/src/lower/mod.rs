@@ -15,7 +15,7 @@ mod memory;
 mod tensormap;
 
 use crate::intrinsics::{self, Intrinsic};
-use elementwise::{Abilities, ElementTarget, Math, MinMax, Rounding};
+use elementwise::{Abilities, Approximation, ElementTarget, Math, MinMax, Rounding};
 use instruction::Instruction;
 use ir::{FloatKind, Module, Op};
 use lanes::{
@@ -351,6 +351,14 @@ impl ElementTarget for Lanes {
 
     fn fast_math(&self, b: &mut FunctionBuilder<'_>, name: &str, x: &[Value]) -> Option<Value> {
         math::fast(b, self.capability, name, x)
+    }
+
+    fn approximates(&self) -> bool {
+        self.capability >= 80
+    }
+
+    fn approximate(&self, b: &mut FunctionBuilder<'_>, what: Approximation, x: Value) -> Value {
+        pure(b, math::approximation(what), Type::F32, &[x])
     }
 
     fn mul_high(&self, b: &mut FunctionBuilder<'_>, signed: bool, x: Value, y: Value) -> Value {

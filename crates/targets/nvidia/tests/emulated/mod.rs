@@ -14,13 +14,25 @@ pub(crate) struct Emulated {
     pub(crate) way: Way,
     /// What is watched.
     pub(crate) checks: Checks,
+    /// How far approximate instructions are off.
+    pub(crate) approximate: Approximate,
+}
+
+/// How far approximate instructions are off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(dead_code)]
+pub(crate) enum Approximate {
+    /// Rounded once, which is what the emulator does.
+    Rounded,
+    /// As far as the manual allows: upwards, or downwards where it says -1.
+    Worst(i32),
 }
 
 impl Emulated {
     /// Watches everything but counters.
     pub(crate) fn new(capability: u32, way: Way) -> Emulated {
         let checks = Checks { counters: false, max_instructions: 50_000_000, ..Checks::default() };
-        Emulated { capability, way, checks }
+        Emulated { capability, way, checks, approximate: Approximate::Rounded }
     }
 }
 
@@ -55,7 +67,11 @@ impl Engine for Emulated {
         if std::env::var_os("SHOW").is_some() {
             println!("{}\n{}", lowered.module, emitted.text);
         }
-        let program = Program::parse(&emitted.text).map_err(|error| format!("{error}\n{}", emitted.text))?;
+        let text = match self.approximate {
+            Approximate::Rounded => emitted.text,
+            Approximate::Worst(direction) => worst(&emitted.text, direction),
+        };
+        let program = Program::parse(&text).map_err(|error| format!("{error}\n{text}"))?;
         let entry = program.entry(&emitted.kernels[0]).ok_or("no entry")?;
         let mut memory = Memory::new();
         let mut addresses = Vec::new();
@@ -98,4 +114,37 @@ impl Engine for Emulated {
         }
         Ok(ran)
     }
+}
+
+/// PTX whose approximate instructions are moved as far as the manual allows: powers by two units in the last place,
+/// reciprocals and roots by one, logarithms by 2^-22 or, where they are above one, two units. What is zero, denormal,
+/// infinite or NaN stays, and so do ends of the range.
+fn worst(text: &str, direction: i32) -> String {
+    let mut moved = String::new();
+    for line in text.lines() {
+        moved += line;
+        moved += "\n";
+        let code = line.trim().trim_end_matches(';');
+        let Some((name, operands)) = code.split_once(' ') else { continue };
+        let units = match name {
+            "ex2.approx.ftz.f32" | "lg2.approx.ftz.f32" => 2 * direction,
+            "rcp.approx.ftz.f32" | "sqrt.approx.ftz.f32" | "rsqrt.approx.ftz.f32" => direction,
+            _ => continue,
+        };
+        let result = operands.split(',').next().expect("an instruction has a result").trim();
+        // Units of a number near zero are smaller than what a logarithm of a number near one may be off.
+        let step = if name.starts_with("lg2") {
+            let step = if direction < 0 { "0fB4800000" } else { "0f34800000" };
+            format!(
+                "abs.f32 %mr0, {result}; setp.lt.f32 %mp1, %mr0, 0f3F800000; @%mp1 add.f32 %mr1, {result}, {step};"
+            )
+        } else {
+            String::new()
+        };
+        moved += &format!(
+            "{{ .reg .b32 %mr<2>; .reg .pred %mp<2>; testp.normal.f32 %mp0, {result}; add.s32 %mr1, {result}, {units}; \
+             {step} @%mp0 mov.b32 {result}, %mr1; }}\n"
+        );
+    }
+    moved
 }
