@@ -134,3 +134,51 @@ fn powers_of_e() {
         assert!(fits, "e to {exponent:e} is {found:e}, not {expected:e}; seed {seed}");
     }
 }
+
+/// One and a power of e has a reciprocal of one instruction; the reciprocal of another sum is a quotient.
+#[test]
+fn sigmoids() {
+    const ROWS: usize = 8;
+    let work = |divisor: &str| {
+        format!(
+            "%one = arith.constant dense<1.000000e+00> : tensor<256xf32>
+  %minus = arith.negf %v : tensor<256xf32>
+  %power = math.exp %minus : tensor<256xf32>
+  %sum = arith.addf %one, {divisor} : tensor<256xf32>
+  %result = arith.divf %one, %sum : tensor<256xf32>"
+        )
+    };
+    let kernel = |divisor| {
+        let text = on_rows("", &work(divisor));
+        parse(&text, ttir::registry(), ParseOptions::default()).expect("a program")
+    };
+    let text = |module: &ir::Module| {
+        lowered(module, "rows", 90, Way::Passes(4, 1)).expect("llir").module.to_string()
+    };
+    assert!(text(&kernel("%minus")).contains("div.full"));
+    let module = kernel("%power");
+    assert!(!text(&module).contains("div.full") && text(&module).contains("rcp.approx.ftz"));
+
+    let seed = std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos() as u64);
+    let mut random = Random::new(seed);
+    let mut arguments = numbers(&mut random, ROWS * COLUMNS / 2);
+    arguments.resize_with(ROWS * COLUMNS, || {
+        (random.below(1 << 24) as f32 / (1 << 24) as f32).mul_add(200.0, -100.0)
+    });
+    let args = [buffer(&arguments), buffer(&vec![f32::NAN; arguments.len()])];
+    let ran = Emulated::new(90, Way::Passes(4, 1)).run(&module, "rows", [ROWS as u32, 1, 1], &args);
+    let ran = ran.unwrap_or_else(|error| panic!("{error}"));
+    let found = ran.buffers.last().expect("the results").chunks_exact(4);
+    for (bytes, &argument) in found.zip(&arguments) {
+        let found = f32::from_le_bytes(bytes.try_into().expect("four bytes"));
+        let expected = (1.0 / (1.0 + (-f64::from(argument)).exp())) as f32;
+        let fits = if expected.is_nan() {
+            found.is_nan()
+        } else if expected < f32::MIN_POSITIVE {
+            (0.0..=f32::MIN_POSITIVE).contains(&found)
+        } else {
+            apart(found, expected) <= 2
+        };
+        assert!(fits, "the sigmoid of {argument:e} is {found:e}, not {expected:e}; seed {seed}");
+    }
+}

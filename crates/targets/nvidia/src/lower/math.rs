@@ -27,6 +27,12 @@ pub(super) fn exact(
         (Math::Sqrt, Type::F32) => Some(pure(b, intrinsics::SQRT, ty, x)),
         (Math::Sqrt | Math::PreciseSqrt, Type::F32 | Type::F64) => Some(b.intrinsic("llvm.sqrt", ty, x)),
         (Math::Rsqrt, Type::F32) => Some(pure(b, intrinsics::RSQRT, ty, x)),
+        // Of what is smaller than every normal number the reciprocal is zero, as powers are.
+        (Math::Divide, Type::F32)
+            if lanes.denormals == Denormals::Flushed && is_one(b, x[0]) && is_one_and_power(b, x[1]) =>
+        {
+            Some(pure(b, intrinsics::RCP_FTZ, ty, &x[1..]))
+        }
         (Math::Divide, Type::F32) => Some(pure(b, intrinsics::DIV_FULL, ty, x)),
         // What `div.full` is. Written out, two products for each dividend remain, where the assembler makes three
         // instructions, two of them with a predicate.
@@ -72,6 +78,38 @@ fn is_negative(b: &mut FunctionBuilder<'_>, x: Value) -> bool {
     let absolute = negated.and_then(|data| made_by(b, data.operands[0]));
     match absolute.map(|data| data.payload) {
         Some(Payload::Callee(callee)) => b.module().callee(callee).name.starts_with("llvm.fabs"),
+        _ => false,
+    }
+}
+
+fn is_one(b: &FunctionBuilder<'_>, x: Value) -> bool {
+    let bits = b.func().constant(x).and_then(llir::Constant::splat_bits);
+    bits == Some(u128::from(1f32.to_bits()))
+}
+
+/// Whether a number is one and what [`exp`] or its instruction makes, so that it is not less than one: the divisor of
+/// a sigmoid.
+fn is_one_and_power(b: &mut FunctionBuilder<'_>, x: Value) -> bool {
+    let Some(sum) = b.func().defining(x).filter(|data| data.op == Op::FADD) else { return false };
+    let (first, second) = (sum.operands[0], sum.operands[1]);
+    (is_one(b, first) && is_power(b, second)) || (is_one(b, second) && is_power(b, first))
+}
+
+fn is_power(b: &mut FunctionBuilder<'_>, x: Value) -> bool {
+    if is_call(b, x, intrinsics::EX2_FTZ.name) {
+        return true;
+    }
+    let Some(data) = b.func().defining(x) else { return false };
+    let (first, last) = (data.operands.first().copied(), data.operands.last().copied());
+    first == last
+        && is_call(b, x, "llvm.fma")
+        && first.is_some_and(|power| is_call(b, power, intrinsics::EX2_FTZ.name))
+}
+
+/// Whether a number is the result of an intrinsic.
+fn is_call(b: &mut FunctionBuilder<'_>, x: Value, name: &str) -> bool {
+    match b.func().defining(x).map(|data| data.payload.clone()) {
+        Some(Payload::Callee(callee)) => b.module().callee(callee).name.starts_with(name),
         _ => false,
     }
 }
