@@ -97,36 +97,90 @@ fn add_carry(b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> (Value, Value) 
     (sum, b.cast(Op::ZEXT, wrapped, Type::I64))
 }
 
-/// `x = m * 2^k` with a 53-bit `m`. Bits of weight 2^1 and below of `2^k * 2/pi` are taken as 192 bits; their product
-/// with `m`, modulo 2^192, has the quadrant in its top two bits and the fraction of a quarter turn below.
+/// The remainder of a large angle by quarter turns, their number, and what rounding the remainder lost.
 fn reduce_angle(b: &mut FunctionBuilder<'_>, machine: &dyn MathMachine, x: Value, both: bool) -> Values {
-    let narrow = b.ty(x) == Type::F32;
-    let wide = if narrow { b.cast(Op::FPEXT, x, Type::F64) } else { x };
-    let (quadrant, high, low) = quarter_turns(b, machine, wide);
-    let infinity = b.float(Type::F64, f64::INFINITY);
+    if b.ty(x) == Type::F32 {
+        return reduce_single(b, x, both);
+    }
+    let (quadrant, high, low) = quarter_turns(b, machine, x);
+    let [high, low] = [high, low].map(|part| unless_infinite(b, x, part));
+    let mut outputs = Values::from_slice(&[high, quadrant]);
+    outputs.extend(both.then_some(low));
+    outputs
+}
+
+/// A double of a finite number, or NaN.
+fn unless_infinite(b: &mut FunctionBuilder<'_>, x: Value, double: Value) -> Value {
+    let infinity = b.float(b.ty(x), f64::INFINITY);
     let nan = b.float(Type::F64, f64::NAN);
-    let finite = b.fcmp(FloatCompare::Olt, wide, infinity);
-    let [high, low] = [high, low].map(|part| b.select(finite, part, nan));
-    let mut outputs = Values::new();
-    if narrow {
-        let near = b.cast(Op::FPTRUNC, high, Type::F32);
+    let finite = b.fcmp(FloatCompare::Olt, x, infinity);
+    b.select(finite, double, nan)
+}
+
+/// `x = m * 2^k` with a 24-bit `m`. Bits of weight 2^1 and below of `2^k * 2/pi` are taken as three words; the upper 64
+/// bits of their product with `m`, modulo 2^96, have the quadrant in their top two and the fraction of a quarter turn
+/// below. A single is no closer to a multiple of pi/2 than half of these bits tell.
+fn reduce_single(b: &mut FunctionBuilder<'_>, x: Value, both: bool) -> Values {
+    let (m, [u2, u1, u0]) = single_and_two_over_pi(b, x);
+    let [word, two, half, top] = [32, 2, 1 << 61, 62].map(|value| int(b, value));
+    let [first, second, third] = [u2, u1, u0].map(|part| b.mul(m, part));
+    let first = b.shl(first, word);
+    let third = b.lshr(third, word);
+    let sum = b.add(first, second);
+    let turns = b.add(sum, third);
+    let rounded = b.add(turns, half);
+    let quadrant = b.lshr(rounded, top);
+    let quadrant = b.resize_unsigned(quadrant, Type::I32);
+    let fraction = b.shl(turns, two);
+    let fraction = b.cast(Op::SITOFP, fraction, Type::F64);
+    let unit = b.float(Type::F64, std::f64::consts::FRAC_PI_2 * 2f64.powi(-64));
+    let angle = b.fmul(fraction, unit);
+    let angle = unless_infinite(b, x, angle);
+    let near = b.cast(Op::FPTRUNC, angle, Type::F32);
+    let mut outputs = Values::from_slice(&[near, quadrant]);
+    if both {
         let back = b.cast(Op::FPEXT, near, Type::F64);
-        let lost = b.fsub(high, back);
-        let lost = b.fadd(lost, low);
-        outputs.extend([near, b.resize_unsigned(quadrant, Type::I32)]);
-        if both {
-            outputs.push(b.cast(Op::FPTRUNC, lost, Type::F32));
-        }
-    } else {
-        outputs.extend([high, quadrant]);
-        if both {
-            outputs.push(low);
-        }
+        let lost = b.fsub(angle, back);
+        outputs.push(b.cast(Op::FPTRUNC, lost, Type::F32));
     }
     outputs
 }
 
-/// The three words of `m · (2^k · 2/pi)` modulo 2^192, the highest first.
+/// The mantissa of a single from 2^17 on as an integer, and three words to multiply it with, each in 64 bits.
+fn single_and_two_over_pi(b: &mut FunctionBuilder<'_>, x: Value) -> (Value, [Value; 3]) {
+    let bits = b.bitcast(x, Type::I32);
+    let [width, fraction, hidden, offset, five, mask] =
+        [23, (1 << 23) - 1, 1 << 23, 120, 5, 31].map(|value| b.i32(value));
+    let exponent = b.lshr(bits, width);
+    let m = b.and(bits, fraction);
+    let m = b.or(m, hidden);
+    let position = b.sub(exponent, offset);
+    let word = b.lshr(position, five);
+    let shift = b.and(position, mask);
+    let elements = TWO_OVER_PI[..5].iter().flat_map(|word| [word >> 32, word & 0xffff_ffff]);
+    // The first word of the other table is twice as long.
+    let elements = elements.skip(1).map(u128::from).collect();
+    let table = b.module().add_table("two_over_pi_words", Type::I32, elements, 4);
+    let table = b.symbol(&table);
+    let word = b.resize_unsigned(word, Type::I64);
+    let first = b.gep(Type::I32, table, word);
+    let words: Vec<Value> = (0..4)
+        .map(|index| {
+            let by = int(b, 4 * index);
+            let pointer = b.offset(first, by);
+            b.load(Type::I32, pointer, 4)
+        })
+        .collect();
+    let parts = [0, 1, 2].map(|index| {
+        let moved = b.intrinsic("llvm.fshl", Type::I32, &[words[index], words[index + 1], shift]);
+        b.resize_unsigned(moved, Type::I64)
+    });
+    let m = b.resize_unsigned(m, Type::I64);
+    (m, parts)
+}
+
+/// The three words of `m · (2^k · 2/pi)` modulo 2^192, the highest first, for `x = m · 2^k` with a 53-bit `m`. Bits of
+/// weight 2^1 and below are taken: the quadrant is in the top two bits, the fraction of a quarter turn below.
 fn product_with_two_over_pi(b: &mut FunctionBuilder<'_>, machine: &dyn MathMachine, x: Value) -> [Value; 3] {
     let bits = b.bitcast(x, Type::I64);
     let [width, fraction, hidden, offset, six, mask] =

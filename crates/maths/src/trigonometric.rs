@@ -171,9 +171,14 @@ pub(super) fn tan(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
             (sin, cos)
         }
     };
-    let numerator = b.select(swap, cos, sin);
-    let denominator = b.select(swap, sin, cos);
-    let result = b.fdiv(numerator, denominator);
+    let result = if b.approximates() {
+        let inverse = b.inverted(sin);
+        b.select(swap, inverse, sin)
+    } else {
+        let numerator = b.select(swap, cos, sin);
+        let denominator = b.select(swap, sin, cos);
+        b.fdiv(numerator, denominator)
+    };
     let flip = bit_to_sign(b, angle.quadrant, 0);
     let flip = b.ixor(flip, sign);
     b.flip_sign(result, flip)

@@ -72,7 +72,7 @@ impl Builder<'_, '_> {
     }
 
     /// The reciprocal.
-    fn inverted(&mut self, x: Value) -> Value {
+    pub(crate) fn inverted(&mut self, x: Value) -> Value {
         self.machine.approximate(self.b, Approximation::Reciprocal, x)
     }
 
