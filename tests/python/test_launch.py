@@ -242,3 +242,19 @@ def test_the_driver_can_be_replaced():
     finally:
         triton.runtime.driver.reset_active()
     assert triton.runtime.driver.active.get_current_target().backend == "cpu"
+
+
+@triton.jit
+def wait_for_all(arrived, seen, programs):
+    tl.atomic_add(arrived, 1)
+    count = tl.atomic_add(arrived, 0)
+    while count < programs:
+        count = tl.atomic_add(arrived, 0)
+    tl.store(seen + tl.program_id(0), count)
+
+
+@pytest.mark.parametrize("programs", [1, 2, 37])
+def test_programs_of_a_cooperative_launch_wait_for_each_other(programs):
+    arrived, seen = np.zeros(1, np.int32), np.zeros(programs, np.int32)
+    wait_for_all[(programs, )](arrived, seen, programs, launch_cooperative_grid=True)
+    assert (seen == programs).all()

@@ -28,6 +28,8 @@ pub struct HostFacts {
     pub kept_bytes: u64,
     /// What a launch must be; one that is not so takes a kernel that was compiled without.
     pub guards: Guards,
+    /// Whether all programs must run at the same time.
+    pub cooperative: bool,
 }
 
 /// What the driver of a device must know.
@@ -240,10 +242,11 @@ impl LaunchFacts {
             LaunchFacts::Interpreted => {
                 [scratch(&nothing, &nothing), vec![("interpreted", OptionValue::Bool(true))]].concat()
             }
-            LaunchFacts::Host(HostFacts { features, kept_bytes, guards }) => {
+            LaunchFacts::Host(HostFacts { features, kept_bytes, guards, cooperative }) => {
                 let own = vec![
                     ("features", OptionValue::Str(features.join(","))),
                     ("kept", int(*kept_bytes)),
+                    ("launch_cooperative_grid", OptionValue::Bool(*cooperative)),
                     ("launch_guards", OptionValue::Str(text(guards))),
                 ];
                 [scratch(&nothing, &nothing), own].concat()

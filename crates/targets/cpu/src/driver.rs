@@ -76,6 +76,7 @@ struct Kernel {
     params: usize,
     scratch_bytes: usize,
     note_bytes: usize,
+    cooperative: bool,
     cost: Cost,
     /// Keeps the code where it is.
     _object: LoadedObject,
@@ -110,6 +111,7 @@ impl Kernel {
             params: artifact.params.len(),
             scratch_bytes: artifact.shared as usize,
             note_bytes: facts.kept_bytes.min(artifact.shared) as usize,
+            cooperative: facts.cooperative,
             cost: Cost::unknown(),
             _object: object,
         })
@@ -169,7 +171,11 @@ impl LoadedKernel for Kernel {
         let number = if self.note_bytes > 0 { next_launch() } else { 0 };
         let shared = Shared { context, launch: number, args: launch.args, outcome: &outcome };
         let task = |begin, end| self.run(&shared, begin, end);
-        let finished = pool::run_until(total, &self.cost, &task, launch.interrupt);
+        let finished = if self.cooperative {
+            pool::run_together(total, &task)
+        } else {
+            pool::run_until(total, &self.cost, &task, launch.interrupt)
+        };
         match finished.err().or_else(|| outcome.into_failure()) {
             Some(reason) => error(reason),
             None => Ok(()),

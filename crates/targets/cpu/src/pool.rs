@@ -12,15 +12,19 @@
 //! One launch at a time has the workers; a launch that comes meanwhile (from another thread, or from inside a program)
 //! runs on its own thread alone. A child of `fork` starts its own pool at its first launch.
 //!
+//! Programs that wait for each other are no work for these workers: [`run_together`].
+//!
 //! A launch may be given up ([`run_until`]): the launching thread asks between chunks, the others end with it.
 
 mod cost;
 mod futex;
 mod interrupt;
 mod job;
+mod together;
 mod worker;
 
 pub use cost::Cost;
+pub use together::run_together;
 
 use crate::topology;
 use interrupt::Interrupt;

@@ -28,6 +28,21 @@ fn vector_add_touches_nothing_behind_its_mask() {
     }
 }
 
+#[test]
+fn programs_of_a_cooperative_launch_wait_for_each_other() {
+    let mut options = target::CompileOptions::default();
+    options.extra.insert("launch_cooperative_grid".into(), target::OptionValue::Bool(true));
+    let module = support::parse(&fixture("cooperative"));
+    let kernel = Kernel::load(&cpu::target().compile(module, &options, &mut ()).unwrap());
+    for programs in [1u32, 2, 23] {
+        let (mut arrived, mut seen) = (vec![0i32], vec![-1i32; programs as usize]);
+        kernel.run([programs, 1, 1], &[at(&mut arrived), at(&mut seen), u64::from(programs)]);
+        assert!(seen.iter().all(|&count| count == programs as i32), "{seen:?}");
+    }
+    let error = kernel.try_run([1 << 20, 1, 1], &[0, 0, 0]).unwrap_err();
+    assert!(error.to_string().contains("cannot run at the same time"), "{error}");
+}
+
 fn softmax(row: &[f32]) -> Vec<f64> {
     let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let exps: Vec<f64> = row.iter().map(|&x| f64::from(x - max).exp()).collect();

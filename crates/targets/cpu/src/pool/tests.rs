@@ -41,6 +41,25 @@ fn every_program_runs_once() {
 }
 
 #[test]
+fn programs_that_wait_for_each_other() {
+    for total in [0, 1, 2, 40] {
+        let here = AtomicU64::new(0);
+        run_together(total, &|begin, end| {
+            assert_eq!(end, begin + 1);
+            here.fetch_add(1, Ordering::AcqRel);
+            while here.load(Ordering::Acquire) < total {
+                std::thread::yield_now();
+            }
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        assert_eq!(here.into_inner(), total);
+    }
+    assert!(run_together(1 << 40, &|_, _| ControlFlow::Continue(())).unwrap_err().contains("at most"));
+    assert_eq!(run_together(2, &|_, _| panic!("a program")), Err("a program".into()));
+}
+
+#[test]
 fn many_short_launches_after_each_other() {
     let cost = Cost::unknown();
     let sum = AtomicU64::new(0);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const SPIN: Duration = Duration::from_micros(40);
 
 /// Kernels may keep tiles on the stack.
-const STACK_BYTES: usize = 8 << 20;
+pub(super) const STACK_BYTES: usize = 8 << 20;
 
 const AWAKE: u32 = 0;
 const ASLEEP: u32 = 1;

@@ -30,9 +30,13 @@ impl Kernel {
 
     /// Compiles for a processor by name and loads here.
     pub(crate) fn with_arch(text: &str, arch: &str) -> Kernel {
-        let artifact = compile(text, arch).unwrap_or_else(|error| panic!("{error}"));
+        Kernel::load(&compile(text, arch).unwrap_or_else(|error| panic!("{error}")))
+    }
+
+    /// Loads what was compiled for this machine.
+    pub(crate) fn load(artifact: &target::Artifact) -> Kernel {
         let device: &Arc<dyn Device> = &cpu::target().devices()[0];
-        Kernel { loaded: device.load(&artifact).unwrap_or_else(|error| panic!("{error}")) }
+        Kernel { loaded: device.load(artifact).unwrap_or_else(|error| panic!("{error}")) }
     }
 
     /// Runs a grid; panics when the launch fails.

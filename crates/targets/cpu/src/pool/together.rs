@@ -1,0 +1,62 @@
+//! Launches whose programs wait for each other: each program has a thread of its own, for the length of the launch.
+//!
+//! The threads run on all processors that the launching one may use; programs that wait for one that has no processor
+//! do so until the system gives it one. Left out: giving such a launch up, as nothing stops a program.
+
+use super::worker::STACK_BYTES;
+use super::{Task, panic_text};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Programs of one launch at most.
+const MOST: u64 = 1 << 12;
+
+/// Nothing panics while it holds one of these.
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs the programs `0..total`, all at the same time.
+///
+/// # Errors
+/// The message of a panic in the task; that there are too many programs, or no more threads.
+pub fn run_together(total: u64, task: Task<'_>) -> Result<(), String> {
+    if total > MOST {
+        return Err(format!(
+            "{total} programs cannot run at the same time, as launch_cooperative_grid asks: at most {MOST} can"
+        ));
+    }
+    let problem = Mutex::new(None);
+    let one = |program: u64| {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| task(program, program + 1))) {
+            held(&problem).get_or_insert_with(|| panic_text(&*panic));
+        }
+    };
+    // All threads wait until they are all there: with too few of them no program begins.
+    let (gate, begins) = (Mutex::new(()), Mutex::new(true));
+    std::thread::scope(|scope| {
+        let closed = held(&gate);
+        for program in 1..total {
+            let (one, gate, begins) = (&one, &gate, &begins);
+            let started =
+                std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
+                    drop(held(gate));
+                    if *held(begins) {
+                        one(program);
+                    }
+                });
+            if let Err(error) = started {
+                *held(begins) = false;
+                return Err(format!(
+                    "no thread for program {program} of {total}, which run at the same time: {error}"
+                ));
+            }
+        }
+        drop(closed);
+        if total > 0 {
+            one(0);
+        }
+        Ok(())
+    })?;
+    held(&problem).take().map_or(Ok(()), Err)
+}
