@@ -46,22 +46,36 @@ pub(super) fn atan(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     b.with_sign_of(result, x[0])
 }
 
-/// The series of the argument, or `factor` times that of `√((1 - |x|) / 2)`, and whether it is that.
-fn leg(b: &mut Builder<'_, '_>, size: Value, factor: f64) -> (Value, Value) {
+/// The series of the argument, or that of what `root_of` makes of `(1 - |x|) / 2`, and whether it is that.
+fn leg(
+    b: &mut Builder<'_, '_>,
+    size: Value,
+    root_of: fn(&mut Builder<'_, '_>, Value) -> Value,
+) -> (Value, Value) {
     let (near, half) = (b.float(NEAR), b.float(0.5));
     let is_far = b.fcmp(FloatCompare::Ogt, size, near);
     let rest = b.times_plus(size, -0.5, half);
-    let root = b.rooted(rest);
-    let root = if factor == 1.0 { root } else { b.times(root, factor) };
     let square = b.fmul(size, size);
+    let root = root_of(b, rest);
     let (t, square) = (b.select(is_far, root, size), b.select(is_far, rest, square));
     (b.odd_series(t, square, &ASIN), is_far)
+}
+
+/// Minus twice the root, with what the instruction is off by, which the sum with pi/2 would show.
+fn doubled_root(b: &mut Builder<'_, '_>, x: Value) -> Value {
+    let root = b.rooted(x);
+    let lacks = b.neg_mul_add(root, root, x);
+    let inverse = b.inverse_root(x);
+    let bound = b.float(1e15);
+    let inverse = b.intrinsic("llvm.minnum", &[inverse, bound]);
+    let doubled = b.times(root, -2.0);
+    b.neg_mul_add(lacks, inverse, doubled)
 }
 
 /// The series, or pi/2 less twice that of the complement.
 pub(super) fn asin(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let size = b.fabs(x[0]);
-    let (leg, is_far) = leg(b, size, -2.0);
+    let (leg, is_far) = leg(b, size, doubled_root);
     let other = plus_half_pi(b, leg);
     let result = b.select(is_far, other, leg);
     b.with_sign_of(result, x[0])
@@ -70,7 +84,7 @@ pub(super) fn asin(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
 /// Twice the series of the complement, or of the argument what is left of pi/2; with pi in place of zero below zero.
 pub(super) fn acos(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let size = b.fabs(x[0]);
-    let (leg, is_far) = leg(b, size, 1.0);
+    let (leg, is_far) = leg(b, size, |b, rest| b.rooted(rest));
     let [zero, two, minus_one, half_pi, pi] = [0.0, 2.0, -1.0, FRAC_PI_2, PI].map(|number| b.float(number));
     let negative = b.fcmp(FloatCompare::Olt, x[0], zero);
     let far = b.select(negative, pi, zero);
