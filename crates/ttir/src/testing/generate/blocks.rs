@@ -2,7 +2,7 @@
 
 use super::Maker;
 use crate::ops::compare::{self, CmpIOp, CmpIPredicate};
-use crate::ops::{arith_int, constant, dot, shape as ops};
+use crate::ops::{arith_float, arith_int, constant, dot, shape as ops};
 use crate::types::{elem, is_tensor, numel, pointee, shape, tensor};
 use ir::{Attr, FloatKind, Type, Value};
 
@@ -160,8 +160,24 @@ impl Maker {
             Some(_) => Type::float(FloatKind::F32),
             None => Type::int(32),
         };
-        let zero = self.constant(tensor(&[rows, rows], accumulator), 0);
-        let value = self.build(&dot::DOT, &[a, b, zero], &[]);
+        let ty = tensor(&[rows, rows], accumulator);
+        let zero = self.constant(ty, 0);
+        if accumulator.as_float().is_none() {
+            let value = self.build(&dot::DOT, &[a, b, zero], &[]);
+            self.learn(value);
+            return;
+        }
+        // A product that is added to something starts from it, so that is an integer as well.
+        let start = match self.pick_of(ty) {
+            Some(block) => self.small_integers(block),
+            None => constant::float(&mut self.builder(), ty, 1.0),
+        };
+        let value = if self.random.one_in(2) {
+            let product = self.build(&dot::DOT, &[a, b, zero], &[]);
+            self.build(&arith_float::ADDF, &[start, product], &[])
+        } else {
+            self.build(&dot::DOT, &[a, b, start], &[])
+        };
         self.learn(value);
     }
 }
