@@ -1,8 +1,8 @@
-//! `tanh`, `sinh`, `cosh`, `exp10`.
+//! `tanh`, `sinh`, `cosh`.
 
-use super::{Builder, LN_2, split};
+use super::{Builder, LN_2};
 use llir::{FloatCompare, Value};
-use std::f64::consts::{LN_10, LOG2_E};
+use std::f64::consts::LOG2_E;
 
 /// `(tanh(x) / x - 1) / x²` in `x²`, for |x| < 0.9.
 const TANH: [f64; 6] = [0.00130397163, -0.0068600825, 0.0209041443, -0.0537214912, 0.133303598, -0.333332121];
@@ -86,28 +86,4 @@ pub(super) fn cosh(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let size = b.fabs(x[0]);
     let (quarter, inverse) = quarter_and_inverse(b, size);
     b.times_plus(quarter, 2.0, inverse)
-}
-
-/// `2^p · (1 + c)`, where `p` is `x · log2(10)` rounded and `c` what that lost. The factor is a little too small, so
-/// that `c` is not below zero where the power is infinite.
-pub(super) fn exp10(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
-    let [high, low] = split(std::f64::consts::LOG10_2);
-    let x = b.below(x[0], 39.0);
-    let product = b.times(x, 3.321_927_7);
-    let lost = b.times_plus(product, -high, x);
-    let lost = b.times_plus(product, -low, lost);
-    let lost = b.times(lost, LN_10);
-    // NaN where the power is zero of minus infinity.
-    let small = b.float(1e-3);
-    let lost = b.intrinsic("llvm.minnum", &[lost, small]);
-    // A denormal result is made from a normal one, with a factor that is far from rounding anything.
-    let (deep, up, down) = (b.float(-120.0), b.float(32.0), b.float(2f64.powi(-32)));
-    let is_deep = b.fcmp(FloatCompare::Olt, product, deep);
-    let (none, one) = (b.float(0.0), b.float(1.0));
-    let shift = b.select(is_deep, up, none);
-    let shifted = b.fadd(product, shift);
-    let power = b.raised(shifted);
-    let result = b.mul_add(power, lost, power);
-    let back = b.select(is_deep, down, one);
-    b.fmul(result, back)
 }

@@ -47,7 +47,7 @@ impl Amd {
                 return Err(wrong(format!("{name} is `{other}`, and can be `wgp` or `cu`")));
             }
         };
-        let flush_denormals = gpu::flag(options, option::FLUSH_DENORMALS);
+        let flush_denormals = options.flag(option::FLUSH_DENORMALS);
         let plain_atomics = is_off(options, knobs::USE_BUFFER_ATOMICS);
         let tuning = Tuning { waves_per_eu, flush_denormals, plain_atomics };
         let copies = match asked(options, knobs::USE_ASYNC_COPY) {
@@ -287,7 +287,7 @@ fn run_llvm(
     options: &CompileOptions,
     output: Output,
 ) -> Result<llvm::Compiled, TargetError> {
-    let output = Output { plain: gpu::flag(options, gpu::NO_PASSES), ..output };
+    let output = Output { plain: options.flag(gpu::NO_PASSES), ..output };
     let llvm = llvm(&flags(options))?;
     let text = copy::scopes(text);
     let text = order::of_lds(&text);

@@ -54,7 +54,7 @@ pub(crate) static OPTIONS: [OptionRow; 9] = [
         doc: "Let denormal 32-bit floats be zero.",
     },
     OptionRow {
-        name: gpu::COOPERATIVE,
+        name: target::COOPERATIVE,
         default: OptionValue::Bool(false),
         doc: "Launch so that all programs run at the same time, or not at all.",
     },

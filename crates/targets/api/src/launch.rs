@@ -246,7 +246,7 @@ impl LaunchFacts {
                 let own = vec![
                     ("features", OptionValue::Str(features.join(","))),
                     ("kept", int(*kept_bytes)),
-                    ("launch_cooperative_grid", OptionValue::Bool(*cooperative)),
+                    (crate::COOPERATIVE, OptionValue::Bool(*cooperative)),
                     ("launch_guards", OptionValue::Str(text(guards))),
                 ];
                 [scratch(&nothing, &nothing), own].concat()
@@ -260,7 +260,7 @@ impl LaunchFacts {
                     ("warp_size", int(facts.warp_size.into())),
                     ("num_ctas", int(facts.num_ctas.into())),
                     ("log_bytes", int(facts.log_bytes)),
-                    ("launch_cooperative_grid", OptionValue::Bool(facts.cooperative)),
+                    (crate::COOPERATIVE, OptionValue::Bool(facts.cooperative)),
                     ("launch_pdl", OptionValue::Bool(facts.overlaps)),
                     ("tensor_maps", OptionValue::Str(maps.join("; "))),
                     ("launch_guards", OptionValue::Str(text(&facts.guards))),

@@ -25,7 +25,7 @@ pub use extents::{Extent, extents, pieces, with_extents};
 pub use guards::{Arith, Clear, Condition, Guards, Number, Piece};
 pub use host_code::HostCode;
 pub use launch::{DeviceFacts, HostFacts, LaunchFacts, MapElement, MapRecipe, ScratchFacts};
-pub use options::{CompileOptions, OVERLAPPING, OptionRow, OptionValue, PERSISTENT};
+pub use options::{COOPERATIVE, CompileOptions, OVERLAPPING, OptionRow, OptionValue, PERSISTENT};
 
 /// What the front end must know of a target before it can build ttir for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]

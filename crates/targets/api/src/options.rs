@@ -56,6 +56,20 @@ pub struct CompileOptions {
     pub extra: BTreeMap<String, OptionValue>,
 }
 
+/// The option of a launch whose programs all run at the same time.
+pub const COOPERATIVE: &str = "launch_cooperative_grid";
+
+impl CompileOptions {
+    /// Whether a flag is among the target's own options; people write numbers for it as well.
+    pub fn flag(&self, name: &str) -> bool {
+        match self.extra.get(name) {
+            Some(OptionValue::Bool(flag)) => *flag,
+            Some(OptionValue::Int(value)) => *value != 0,
+            _ => false,
+        }
+    }
+}
+
 impl Default for CompileOptions {
     fn default() -> Self {
         CompileOptions {

@@ -61,9 +61,6 @@ const NO_OPTIMIZATION: &str = "disable_llvm_opt";
 /// The option that names a processor.
 const ARCH: &str = "arch";
 
-/// The option of a launch whose programs all run at the same time.
-const COOPERATIVE: &str = "launch_cooperative_grid";
-
 static OPTIONS: [OptionRow; 2] = [
     OptionRow {
         name: ARCH,
@@ -71,7 +68,7 @@ static OPTIONS: [OptionRow; 2] = [
         doc: "The processor to make code for: native, avx512, avx2, x86-64, aarch64, or a name that LLVM knows.",
     },
     OptionRow {
-        name: COOPERATIVE,
+        name: target::COOPERATIVE,
         default: OptionValue::Bool(false),
         doc: "Launch so that all programs run at the same time, each on a thread of its own.",
     },
@@ -218,11 +215,7 @@ fn compile(
     stages.add(OBJECT_STAGE, object, false);
     let features = machine.features.clone();
     let guards = lower::guards(&lowered.source);
-    let cooperative = match options.extra.get(COOPERATIVE) {
-        Some(OptionValue::Bool(flag)) => *flag,
-        Some(OptionValue::Int(value)) => *value != 0,
-        _ => false,
-    };
+    let cooperative = options.flag(target::COOPERATIVE);
     let launch = LaunchFacts::Host(HostFacts { features, kept_bytes: lowered.kept, guards, cooperative });
     let (name, params, shared) = (lowered.name, lowered.params, lowered.scratch);
     Ok(Artifact { name, stages: stages.all, params, shared, launch, metadata: BTreeMap::new() })

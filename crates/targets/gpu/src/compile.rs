@@ -3,7 +3,7 @@
 use crate::errors::{not_lowered, out_of_shared, refused};
 use crate::fit::{Fit, Fitted};
 use crate::observe::{LanePasses, LayoutPasses};
-use crate::options::{NO_LINES, NO_PASSES, flag, text};
+use crate::options::{NO_LINES, NO_PASSES, text};
 use crate::params::params;
 use crate::pipeline::{Launch, to_ttgir};
 use crate::stage::{LLIR, TTGIR};
@@ -255,7 +255,7 @@ impl<'a> Compile<'a> {
         let mut lowered = self.time(LLIR_LANES, |this| {
             let how = lanes::Options {
                 fuse_multiply_add: options.enable_fp_fusion,
-                line_info: !flag(options, NO_LINES),
+                line_info: !options.flag(NO_LINES),
             };
             lanes::lower(module, this.backend.lanes(), &how).map_err(|errors| not_lowered(&errors))
         })?;
@@ -269,7 +269,7 @@ impl<'a> Compile<'a> {
             let first = errors.first().map_or_else(String::new, ToString::to_string);
             return Err(TargetError::Internal(format!("kernel `{}`: invalid llir: {first}", kernel.name)));
         }
-        let without = flag(options, NO_PASSES) && text(options, NO_PASSES).is_none();
+        let without = options.flag(NO_PASSES) && text(options, NO_PASSES).is_none();
         if !without {
             let bounds = self.backend.bounds(&lowered.module);
             llir::passes::optimize(&mut lowered.module, &bounds, &mut LanePasses(&mut *self.observer));

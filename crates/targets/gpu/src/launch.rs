@@ -1,6 +1,5 @@
 //! What launches must know of a kernel, as far as all targets for GPUs have it.
 
-use crate::options::{COOPERATIVE, flag};
 use target::{CompileOptions, DeviceFacts, ScratchFacts};
 
 /// The facts of a lowered kernel, with what the options of its compile say.
@@ -13,7 +12,7 @@ pub fn device_facts(arch: String, kernel: &lanes::Facts, options: &CompileOption
         num_ctas: kernel.num_blocks,
         global_scratch: scratch(kernel.global_scratch),
         profile_scratch: scratch(kernel.profile_scratch),
-        cooperative: flag(options, COOPERATIVE),
+        cooperative: options.flag(target::COOPERATIVE),
         role_warps: kernel.total_warps - kernel.num_warps,
         ..DeviceFacts::new(arch, kernel.total_warps, kernel.lanes)
     }

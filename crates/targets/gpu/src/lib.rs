@@ -27,7 +27,7 @@ pub use errors::{check_shared, not_lowered, out_of_shared, refused};
 pub use inline_assembly::InlineAssembly;
 pub use launch::device_facts;
 pub use observe::{LanePasses, LayoutPasses};
-pub use options::{COOPERATIVE, NO_LINES, NO_PASSES, flag, number, text};
+pub use options::{NO_LINES, NO_PASSES, number, text};
 pub use params::params;
 pub use pipeline::{Launch, to_ttgir};
 pub use stage::{LLIR, TTGIR};

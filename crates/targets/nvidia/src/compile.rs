@@ -144,7 +144,7 @@ impl<'a> Compile<'a> {
         let (arch, options) = (self.nvidia.arch, self.options);
         let written = self.shared.time(stage::PTX, |_| {
             let how = ptx::Options {
-                has_lines: !gpu::flag(options, knob::NO_LINES),
+                has_lines: !options.flag(knob::NO_LINES),
                 version: version(options)?,
                 unroll: false,
                 ..ptx::Options::new(arch)
@@ -208,7 +208,7 @@ impl<'a> Compile<'a> {
                 (cubin, _) => cubin?,
             };
             let own = self.shared.observer.given(stage::CUBIN).map(|given| given.bytes);
-            if let Some(cubin) = cubin.as_ref().filter(|_| gpu::flag(options, knob::ASSEMBLER_LOG)) {
+            if let Some(cubin) = cubin.as_ref().filter(|_| options.flag(knob::ASSEMBLER_LOG)) {
                 self.shared.observer.tell(&cubin.log);
             }
             if let Some(cubin) = own.or(cubin.map(|cubin| cubin.bytes)) {
@@ -217,7 +217,7 @@ impl<'a> Compile<'a> {
         }
         let arch = self.nvidia.arch;
         let launch = LaunchFacts::Device(DeviceFacts {
-            overlaps: gpu::flag(self.options, option::DEPENDENT),
+            overlaps: self.options.flag(option::DEPENDENT),
             maps: facts.maps,
             guards: facts.guards,
             persistent: facts.persistent,

@@ -103,12 +103,12 @@ pub(crate) static ROWS: &[KnobRow] = &[
 
 /// Changes the facts about a machine as a compile asks for.
 pub(crate) fn change(machine: &mut Machine, options: &CompileOptions) {
-    machine.bulk_copy &= !gpu::flag(options, knob::NO_BULK_COPIES);
+    machine.bulk_copy &= !options.flag(knob::NO_BULK_COPIES);
     let choice = |name: &str| match options.extra.get(name) {
         Some(OptionValue::Bool(value)) => Some(*value),
         _ => None,
     };
-    machine.bulk_loads = machine.bulk_copy && options.guarded && !gpu::flag(options, knob::NO_BULK_LOADS);
+    machine.bulk_loads = machine.bulk_copy && options.guarded && !options.flag(knob::NO_BULK_LOADS);
     machine.persistence = match choice(PERSISTENT) {
         _ if !options.guarded || !machine.bulk_copy => Persistence::Never,
         Some(true) if machine.persistence != Persistence::Never => Persistence::Loop,

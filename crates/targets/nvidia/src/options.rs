@@ -35,7 +35,7 @@ pub(crate) static OPTIONS: [OptionRow; 8] = [
         doc: "The most registers that a lane may use; fewer registers, more programs at a time, perhaps spills.",
     },
     OptionRow {
-        name: gpu::COOPERATIVE,
+        name: target::COOPERATIVE,
         default: OptionValue::Bool(false),
         doc: "Launch so that all programs run at the same time, or not at all.",
     },

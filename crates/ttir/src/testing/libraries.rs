@@ -175,6 +175,17 @@ impl LibraryFunction {
         self.operands.len()
     }
 
+    /// The same, of singles that may be only so many units in the last place apart.
+    #[must_use]
+    pub fn within(&self, ulp: u64) -> LibraryFunction {
+        LibraryFunction { tolerance: Tolerance { ulp, ..self.tolerance }, ..self.clone() }
+    }
+
+    /// Whether its operands and its result are singles.
+    pub fn is_single(&self) -> bool {
+        self.result == "f32" && self.operands.iter().all(|&operand| operand == "f32")
+    }
+
     /// Compares an engine with the interpreter.
     ///
     /// # Errors

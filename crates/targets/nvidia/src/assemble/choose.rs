@@ -151,7 +151,7 @@ fn further(options: &CompileOptions) -> Vec<String> {
 /// Whether the options ask for something that the driver's own assembler does not do.
 pub(crate) fn asks_for_more(options: &CompileOptions) -> bool {
     let flags = [knob::NO_ASSEMBLER_OPTIMIZATION, knob::ASSEMBLER_LOG];
-    !further(options).is_empty() || flags.iter().any(|name| gpu::flag(options, name))
+    !further(options).is_empty() || flags.iter().any(|name| options.flag(name))
 }
 
 /// The level that an artifact says; the full one where it says none.
@@ -192,8 +192,8 @@ fn assemble_apart(
     let asked = AssembleOptions {
         further: further(options),
         fuse: options.enable_fp_fusion,
-        line_info: !gpu::flag(options, knob::NO_LINES),
-        optimization: if gpu::flag(options, knob::NO_ASSEMBLER_OPTIMIZATION) { 0 } else { level },
+        line_info: !options.flag(knob::NO_LINES),
+        optimization: if options.flag(knob::NO_ASSEMBLER_OPTIMIZATION) { 0 } else { level },
         ..AssembleOptions::new(arch)
     };
     let refused = |error: AssembleError| TargetError::Internal(format!("kernel `{kernel}`: {error}"));
