@@ -543,7 +543,7 @@ fn kernels_address_spaces_and_places() {
     b.set_loc(Some(Location { file, line: 4, column: 5 }));
     let shared = b.symbol_in("shared", 3);
     let value = b.load(Type::F32, shared, 4);
-    b.set_loc(Some(Location { file: other, line: 9, column: 0 }));
+    b.set_loc(Some(Location { file: other, line: 9, column: 70_000 }));
     let x = b.param(0);
     b.store(value, x, 4);
     let generic = b.space_cast(x, 0);

@@ -10,6 +10,9 @@ use crate::rows::Format;
 use rustc_hash::FxHashMap;
 use std::fmt::{self, Write};
 
+/// LLVM keeps columns in 16 bits and says 0 of those further right: that none is known.
+const MOST_COLUMNS: u32 = 0xffff;
+
 /// The metadata of a module and the numbers in it.
 #[derive(Default)]
 pub(super) struct Debug<'a> {
@@ -106,6 +109,7 @@ impl<'a> Debug<'a> {
             }
         };
         let Location { line, column, .. } = location;
+        let column = if column > MOST_COLUMNS { 0 } else { column };
         let number = self.add(format!("!DILocation(line: {line}, column: {column}, scope: !{scope})"));
         self.places.insert((subprogram, location), number);
     }
