@@ -1,9 +1,10 @@
 //! How code reads operations: by the names of their views, not by index or by quoted key, and without invented
-//! defaults.
+//! defaults. And intrinsics: by the rows of their tables, not by quoted names.
 //!
 //! ```text
 //! module.operand(op, 0)                                         =>  LoadOp::new(module, op).ptr()
 //! module.attr_named(op, "axis").and_then(Attr::as_int).unwrap_or(0)  =>  ReduceOp::new(module, op).axis()
+//! b.intrinsic("llvm.fma", ty, args)                             =>  b.intrinsic(&intrinsics::FMA, ty, args)
 //! ```
 //!
 //! Rows' own modules may: they are where names and places are declared. Left out: tests, and what a parser would know.
@@ -31,6 +32,8 @@ pub(crate) enum Read {
     ByIndex,
     /// Goes on with a default where an attribute is missing.
     WithDefault,
+    /// Quotes the name of an intrinsic.
+    Intrinsic,
 }
 
 impl Read {
@@ -39,6 +42,7 @@ impl Read {
         match self {
             Read::ByIndex => "index",
             Read::WithDefault => "default",
+            Read::Intrinsic => "intrinsic",
         }
     }
 
@@ -46,6 +50,7 @@ impl Read {
         match self {
             Read::ByIndex => "read operands and attributes by the names of the operation's view",
             Read::WithDefault => "a required attribute has no default: read it by the operation's view",
+            Read::Intrinsic => "call an intrinsic by its row, and compare rows",
         }
     }
 }
@@ -56,14 +61,23 @@ fn is_bound(path: &str) -> bool {
     path.contains("/src/") && !is_row.iter().any(|own| path.starts_with(own)) && !path.ends_with("/tests.rs")
 }
 
-/// The lines of a file that read operations otherwise.
+/// Whether a file is a table of intrinsics.
+fn is_table(path: &str) -> bool {
+    path.ends_with("/src/intrinsics.rs") || path.contains("/isa/src/table/")
+}
+
+/// The lines of a file that read operations or intrinsics otherwise.
 pub(crate) fn reads(file: &SourceFile) -> Vec<(usize, Read)> {
     if !is_bound(&file.path) || !file.path.starts_with("crates/") {
         return Vec::new();
     }
     let code = file.text.split("\n#[cfg(test)]").next().unwrap_or_default();
     let masked = mask(code);
-    let mut found = Vec::new();
+    let quotes = |line: &str| {
+        !line.trim_start().starts_with("//") && ["\"llvm.", "@llvm."].iter().any(|name| line.contains(name))
+    };
+    let named = code.lines().enumerate().filter(|(_, line)| !is_table(&file.path) && quotes(line));
+    let mut found: Vec<(usize, Read)> = named.map(|(at, _)| (at + 1, Read::Intrinsic)).collect();
     let mut line = 0;
     for statement in masked.split_inclusive([';', '{', '}']) {
         let of_calls = calls(statement);
@@ -149,6 +163,9 @@ mod tests {
         assert_eq!(found(path, "let a = module.attr_named(op, \"axis\");"), [(1, Read::ByIndex)]);
         let default = "let a = module.attr(op, slot).and_then(Attr::as_int).unwrap_or(0);";
         assert_eq!(found(path, default), [(1, Read::WithDefault)]);
+        let named = "// \"llvm.fma\"\nb.intrinsic(\"llvm.fma\", ty, args);";
+        assert_eq!(found(path, named), [(2, Read::Intrinsic)]);
+        assert_eq!(found("crates/llir/src/intrinsics.rs", named), []);
     }
 
     #[test]

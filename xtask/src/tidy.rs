@@ -105,7 +105,7 @@ fn long_lines(file: &SourceFile, rule: fn(&str) -> Vec<usize>) -> Vec<Finding> {
 fn reads(file: &SourceFile, exceptions: &mut Exceptions) -> Vec<Finding> {
     let all = reads::reads(file);
     let mut found = Vec::new();
-    for kind in [Read::ByIndex, Read::WithDefault] {
+    for kind in [Read::ByIndex, Read::WithDefault, Read::Intrinsic] {
         let lines: Vec<usize> = all.iter().filter(|read| read.1 == kind).map(|read| read.0).collect();
         if !lines.is_empty() && !exceptions.covers(kind.kind(), &file.path, lines.len()) {
             let message = |line: usize| Finding::new(&file.path, line, kind.advice());

@@ -2,7 +2,7 @@
 
 use crate::small_float::{as_wide, narrow_to};
 use crate::{Ctx, Elems, Entry, Math, MinMax, Result};
-use llir::{FloatCompare, Value};
+use llir::{FloatCompare, Value, intrinsics};
 use ttir::ops::arith_float;
 
 /// Rows of this file.
@@ -86,7 +86,7 @@ pub fn minmax(ctx: &mut Ctx<'_, '_>, max: bool, x: &[Value]) -> Value {
         let chosen = ctx.b.select(first, x[0], x[1]);
         return settle_zeros(ctx, x, chosen, max);
     }
-    let chosen = ctx.b.intrinsic(if max { "llvm.maxnum" } else { "llvm.minnum" }, ty, x);
+    let chosen = ctx.b.intrinsic(if max { &intrinsics::MAXNUM } else { &intrinsics::MINNUM }, ty, x);
     if form == MinMax::Ordered { chosen } else { settle_zeros(ctx, x, chosen, max) }
 }
 

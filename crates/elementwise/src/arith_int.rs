@@ -6,7 +6,7 @@
 
 use crate::target::Division;
 use crate::{Ctx, Elems, Entry, Result};
-use llir::{IntCompare, Op, Type, Value};
+use llir::{IntCompare, Intrinsic, Op, Type, Value, intrinsics};
 use ttir::ops::{arith_int, math, memory};
 
 /// Rows of this file.
@@ -24,10 +24,10 @@ pub(crate) const TABLE: &[Entry] = &[
     (&arith_int::SHLI, |ctx, _, x| Ok(shift(ctx, Op::SHL, x))),
     (&arith_int::SHRSI, |ctx, _, x| Ok(shift(ctx, Op::ASHR, x))),
     (&arith_int::SHRUI, |ctx, _, x| Ok(shift(ctx, Op::LSHR, x))),
-    (&arith_int::MAXSI, |ctx, _, x| Ok(choose(ctx, IntCompare::Sgt, "llvm.smax", x))),
-    (&arith_int::MAXUI, |ctx, _, x| Ok(choose(ctx, IntCompare::Ugt, "llvm.umax", x))),
-    (&arith_int::MINSI, |ctx, _, x| Ok(choose(ctx, IntCompare::Slt, "llvm.smin", x))),
-    (&arith_int::MINUI, |ctx, _, x| Ok(choose(ctx, IntCompare::Ult, "llvm.umin", x))),
+    (&arith_int::MAXSI, |ctx, _, x| Ok(choose(ctx, IntCompare::Sgt, &intrinsics::SMAX, x))),
+    (&arith_int::MAXUI, |ctx, _, x| Ok(choose(ctx, IntCompare::Ugt, &intrinsics::UMAX, x))),
+    (&arith_int::MINSI, |ctx, _, x| Ok(choose(ctx, IntCompare::Slt, &intrinsics::SMIN, x))),
+    (&arith_int::MINUI, |ctx, _, x| Ok(choose(ctx, IntCompare::Ult, &intrinsics::UMIN, x))),
     (&arith_int::MULHIUI, |ctx, _, x| Ok(ctx.target.mul_high(ctx.b, false, x[0], x[1]))),
     (&math::ABSI, |ctx, _, x| Ok(absolute(ctx, x[0]))),
     (&memory::ADDPTR, add_pointer),
@@ -114,7 +114,7 @@ fn defined(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
     let ty = ctx.b.ty(x[0]);
     let one = ctx.b.int(ty, 1);
     let by_some = |ctx: &mut Ctx<'_, '_>, op: Op, dividend: Value, divisor: Value| {
-        let divisor = choose(ctx, IntCompare::Ugt, "llvm.umax", &[divisor, one]);
+        let divisor = choose(ctx, IntCompare::Ugt, &intrinsics::UMAX, &[divisor, one]);
         ctx.b.binary(op, dividend, divisor)
     };
     let (unsigned, of_both) = match op {
@@ -154,7 +154,7 @@ fn untrapped(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
 }
 
 /// Minimum or maximum, by a comparison where the machine has no instruction.
-fn choose(ctx: &mut Ctx<'_, '_>, compare: IntCompare, intrinsic: &str, x: &[Value]) -> Value {
+fn choose(ctx: &mut Ctx<'_, '_>, compare: IntCompare, intrinsic: &'static Intrinsic, x: &[Value]) -> Value {
     let ty = ctx.b.ty(x[0]);
     if ty.lane_bits() >= ctx.target.abilities().widths.minmax {
         return ctx.b.intrinsic(intrinsic, ty, x);

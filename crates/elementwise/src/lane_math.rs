@@ -1,7 +1,7 @@
 //! Functions of 32 bits made of the few instructions that lanes of GPUs have: powers of two, logarithms of base 2,
 //! reciprocals. Each instruction is handed in as what builds it.
 
-use llir::{Flags, FloatCompare, FunctionBuilder, Type, Value};
+use llir::{Flags, FloatCompare, FunctionBuilder, Type, Value, intrinsics};
 use std::f64::consts::{LN_2, LOG2_10, LOG2_E, LOG10_2};
 
 /// An instruction with one operand.
@@ -27,7 +27,7 @@ pub fn quotient(
     plainly(b, |b| {
         let [small, large, up, down, one] =
             [-126, 126, 24, -2, 0].map(|exponent| b.float(ty, 2f64.powi(exponent)));
-        let size = b.intrinsic("llvm.fabs", ty, &[divisor]);
+        let size = b.intrinsic(&intrinsics::FABS, ty, &[divisor]);
         let (is_small, is_large) =
             (b.fcmp(FloatCompare::Olt, size, small), b.fcmp(FloatCompare::Ogt, size, large));
         let scale = b.select(is_large, down, one);

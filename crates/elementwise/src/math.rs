@@ -3,18 +3,18 @@
 use crate::arith_float::{arithmetic, on_wide};
 use crate::{Ctx, Elems, Entry, Math, Result};
 use ir::OpRow;
-use llir::{Type, Value};
+use llir::{Intrinsic, Type, Value, intrinsics};
 use ttir::ops::math;
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[
     (&math::ABSF, |ctx, e, x| Ok(clear_sign(ctx, e, x[0]))),
-    (&math::CEIL, |ctx, e, x| intrinsic(ctx, "llvm.ceil", e, x)),
-    (&math::FLOOR, |ctx, e, x| intrinsic(ctx, "llvm.floor", e, x)),
+    (&math::CEIL, |ctx, e, x| intrinsic(ctx, &intrinsics::CEIL, e, x)),
+    (&math::FLOOR, |ctx, e, x| intrinsic(ctx, &intrinsics::FLOOR, e, x)),
     // In binary32 a fused product of narrower formats may round twice in rare ties: the instruction is taken where
     // there is one.
     (&math::FMA, |ctx, e, x| {
-        arithmetic(ctx, e, x, |ctx, v| Ok(ctx.b.intrinsic("llvm.fma", ctx.b.ty(v[0]), v)))
+        arithmetic(ctx, e, x, |ctx, v| Ok(ctx.b.intrinsic(&intrinsics::FMA, ctx.b.ty(v[0]), v)))
     }),
     (&math::EXP, |ctx, e, x| function(ctx, (Math::Exp, "exp"), e, x)),
     (&math::EXP2, |ctx, e, x| function(ctx, (Math::Exp2, "exp2"), e, x)),
@@ -45,8 +45,13 @@ pub(crate) const LONG: &[&OpRow] = &[
     &math::COSH,
 ];
 
-fn intrinsic(ctx: &mut Ctx<'_, '_>, name: &str, elems: &Elems<'_>, x: &[Value]) -> Result<Value> {
-    on_wide(ctx, elems, x, |ctx, v| Ok(ctx.b.intrinsic(name, ctx.b.ty(v[0]), v)))
+fn intrinsic(
+    ctx: &mut Ctx<'_, '_>,
+    row: &'static Intrinsic,
+    elems: &Elems<'_>,
+    x: &[Value],
+) -> Result<Value> {
+    on_wide(ctx, elems, x, |ctx, v| Ok(ctx.b.intrinsic(row, ctx.b.ty(v[0]), v)))
 }
 
 fn function(
@@ -64,7 +69,7 @@ fn function(
 fn clear_sign(ctx: &mut Ctx<'_, '_>, elems: &Elems<'_>, x: Value) -> Value {
     let ty = ctx.b.ty(x);
     if matches!(ty.lane(), Type::F32 | Type::F64) {
-        return ctx.b.intrinsic("llvm.fabs", ty, &[x]);
+        return ctx.b.intrinsic(&intrinsics::FABS, ty, &[x]);
     }
     let int = ty.as_int();
     let bits = ctx.b.bitcast(x, int);

@@ -6,7 +6,7 @@
 
 use crate::{Ctx, Rounding};
 use ir::{FloatKind, Type as IrType};
-use llir::{FloatCompare, IntCompare, Op, Type, Value};
+use llir::{FloatCompare, IntCompare, Op, Type, Value, intrinsics};
 
 /// A format: its width and that of its mantissa, bias, what the top of its encodings means.
 struct Format {
@@ -231,7 +231,7 @@ fn step_back(ctx: &mut Ctx<'_, '_>, ty: IrType, encoded: Value, value: Value) ->
     let narrow = ctx.b.bitcast(encoded, register);
     let back = as_wide(ctx, ty, narrow);
     let back = ctx.b.resize_float(back, float);
-    let [size, limit] = [back, value].map(|value| ctx.b.intrinsic("llvm.fabs", float, &[value]));
+    let [size, limit] = [back, value].map(|value| ctx.b.intrinsic(&intrinsics::FABS, float, &[value]));
     let larger = ctx.b.fcmp(FloatCompare::Ogt, size, limit);
     let infinity = ctx.b.float(float, f64::INFINITY);
     let was_finite = ctx.b.fcmp(FloatCompare::Olt, limit, infinity);
@@ -254,7 +254,7 @@ fn to_odd(ctx: &mut Ctx<'_, '_>, value: Value) -> Value {
     let near = ctx.b.cast(Op::FPTRUNC, value, float);
     let back = ctx.b.cast(Op::FPEXT, near, wide);
     let inexact = ctx.b.fcmp(FloatCompare::One, back, value);
-    let [size, limit] = [back, value].map(|value| ctx.b.intrinsic("llvm.fabs", wide, &[value]));
+    let [size, limit] = [back, value].map(|value| ctx.b.intrinsic(&intrinsics::FABS, wide, &[value]));
     let larger = ctx.b.fcmp(FloatCompare::Ogt, size, limit);
     let bits = ctx.b.bitcast(near, int);
     let one = ctx.b.int(int, 1);

@@ -5,7 +5,7 @@ use crate::shuffle_words::{from_words, to_words};
 use crate::target::Shuffle;
 use layout::convert::{Choice, Exchange, Source};
 use layout::{Dim, LinearLayout};
-use llir::{IntCompare, Type, Value};
+use llir::{IntCompare, Type, Value, intrinsics};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -122,7 +122,7 @@ fn odd_parity(cx: &mut Cx<'_>, mask: u64) -> Value {
     let mut masked = cx.b.and(value, bits);
     if !mask.is_power_of_two() {
         let one = cx.b.i32(1);
-        let count = cx.b.intrinsic("llvm.ctpop.i32", Type::I32, &[masked]);
+        let count = cx.b.intrinsic(&intrinsics::CTPOP, Type::I32, &[masked]);
         masked = cx.b.and(count, one);
     }
     cx.b.icmp(IntCompare::Ne, masked, zero)

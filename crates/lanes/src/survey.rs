@@ -8,15 +8,20 @@ use crate::kernel::{Lowered, lower_noting};
 use crate::notes::pass_bytes;
 use crate::target::LaneTarget;
 use ir::{Module, Value};
-use llir::{InstData, Payload};
+use llir::{Callee, InstData, Payload};
 use std::collections::BTreeMap;
 use target::survey::{DotFacts, Event, Survey};
 use ttgir::Encoding;
 use ttir::ops::dot::MatmulOp;
 
-/// Says what an instruction is, by the symbol it calls or the template it holds, if it is worth counting: what the
-/// machine calls it, and how many of it a template holds.
-pub type Classify = fn(&str) -> Option<(&'static str, String, u64)>;
+/// Says what instructions are, if they are worth counting.
+#[derive(Clone, Copy)]
+pub struct Classify {
+    /// What a call is.
+    pub call: fn(&Callee) -> Option<&'static str>,
+    /// What the first of the kind in a template is, its own name, and how many of the kind the template holds.
+    pub template: fn(&str) -> Option<(&'static str, String, u64)>,
+}
 
 /// Lowers the kernel of a module and tells what was decided.
 ///
@@ -53,18 +58,18 @@ fn events(lowered: &Lowered, name: &str, classify: Classify) -> Vec<Event> {
     let module = &lowered.module;
     let Some(function) = module.find(name).and_then(|id| module.function(id)) else { return Vec::new() };
     let files: BTreeMap<_, _> = module.files().collect();
-    let text_of = |data: &InstData| match &data.payload {
-        Payload::Callee(callee) => Some(module.callee(*callee).name.clone()),
-        Payload::Asm(asm) => Some(asm.text.clone()),
+    let counted = |data: &InstData| match &data.payload {
+        Payload::Callee(callee) => {
+            let callee = module.callee(*callee);
+            (classify.call)(callee).map(|what| (what, callee.name.clone(), 1))
+        }
+        Payload::Asm(asm) => (classify.template)(&asm.text),
         _ => None,
     };
     let mut counts = BTreeMap::new();
     for block in &function.layout {
         for inst in &function.block(*block).insts {
-            let Some((what, text, times)) = text_of(function.inst(*inst)).as_deref().and_then(classify)
-            else {
-                continue;
-            };
+            let Some((what, text, times)) = counted(function.inst(*inst)) else { continue };
             let place = function.location_of(*inst).map(|at| {
                 (files.get(&at.file).map(|file| (*file).to_owned()).unwrap_or_default(), at.line, at.column)
             });

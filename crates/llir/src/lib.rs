@@ -14,7 +14,7 @@ mod constant;
 mod dominators;
 mod flags;
 mod function;
-mod intrinsics;
+pub mod intrinsics;
 mod known;
 mod location;
 mod module;
@@ -36,7 +36,7 @@ pub use function::{
     Block, BlockCall, BlockData, FloatCompare, FuncId, Function, Inst, InstData, IntCompare, Kernel, Linkage,
     Memory, Ordering, Param, ParamAttributes, Payload, Rmw, SyncScope, Value, ValueData, ValueDef,
 };
-pub use intrinsics::Purity;
+pub use intrinsics::{Intrinsic, Purity};
 pub use location::{FileId, Location};
 pub use module::{Callee, Global, GlobalKind, Module};
 pub use parse::{ParseError, parse, read};

@@ -1,7 +1,7 @@
 //! Modules: functions with bodies, declarations, constant data, and definitions that come as text.
 
 use crate::function::{FuncId, Function, InstData, Param, Payload};
-use crate::intrinsics::{self, Purity};
+use crate::intrinsics::{Intrinsic, Purity};
 use crate::location::FileId;
 use crate::rows::Effect;
 use crate::types::Type;
@@ -22,6 +22,27 @@ pub struct Callee {
     pub purity: Purity,
     /// Further attributes of the declaration, LLVM's words.
     pub attributes: Vec<String>,
+    /// The row that it is; a row of a target's table where code was built of it.
+    pub intrinsic: Option<&'static Intrinsic>,
+}
+
+impl Callee {
+    /// Something by its name.
+    pub fn new(name: &str, ret: Type, params: Vec<Type>, purity: Purity) -> Callee {
+        Callee { name: name.into(), ret, params, purity, attributes: Vec::new(), intrinsic: None }
+    }
+
+    /// Whether LLVM defines it, as its name says.
+    pub fn is_intrinsic(&self) -> bool {
+        self.name.starts_with("llvm.")
+    }
+
+    /// The same of a name as LLVM has it, types included.
+    pub(crate) fn named(name: &str, ret: Type, params: Vec<Type>) -> Callee {
+        let intrinsic = Intrinsic::of_mangled(name);
+        let purity = intrinsic.map_or(Purity::Impure, |row| row.purity);
+        Callee { intrinsic, ..Callee::new(name, ret, params, purity) }
+    }
 }
 
 /// What a global is.
@@ -95,13 +116,7 @@ impl Module {
     /// Adds a function to be filled in by a [`crate::FunctionBuilder`].
     pub fn add_function(&mut self, name: &str, ret: Type, params: Vec<Param>) -> FuncId {
         let types = params.iter().map(|param| param.ty).collect();
-        let id = self.declare(Callee {
-            name: name.into(),
-            ret,
-            params: types,
-            purity: Purity::Impure,
-            attributes: Vec::new(),
-        });
+        let id = self.declare(Callee::new(name, ret, types, Purity::Impure));
         self.bodies.insert(id, Function::new(name, ret, params));
         id
     }
@@ -118,17 +133,11 @@ impl Module {
     }
 
     /// Names an intrinsic with its types filled in: `llvm.fma` on `<8 x float>` is `llvm.fma.v8f32`.
-    pub fn declare_intrinsic(&mut self, name: &str, ret: Type, args: &[Type]) -> FuncId {
-        let mangled = intrinsics::mangle(name, ret, args);
-        if let Some(known) = self.find(&mangled) {
-            return known;
-        }
-        self.declare(Callee {
-            name: mangled,
-            ret,
-            params: args.to_vec(),
-            purity: intrinsics::purity(name),
-            attributes: Vec::new(),
+    pub fn declare_intrinsic(&mut self, intrinsic: &'static Intrinsic, ret: Type, args: &[Type]) -> FuncId {
+        let mangled = intrinsic.mangled(ret, args);
+        self.find(&mangled).unwrap_or_else(|| {
+            let callee = Callee::new(&mangled, ret, args.to_vec(), intrinsic.purity);
+            self.declare(Callee { intrinsic: Some(intrinsic), ..callee })
         })
     }
 
@@ -153,8 +162,8 @@ impl Module {
     }
 
     /// Everything that can be called, functions with bodies too.
-    pub fn callees(&self) -> impl Iterator<Item = &Callee> {
-        self.callees.values()
+    pub fn callees(&self) -> impl Iterator<Item = (FuncId, &Callee)> {
+        self.callees.iter()
     }
 
     /// The body of a function, if it has one here.

@@ -1,7 +1,10 @@
 //! Loads from shared memory stand a step in front of the products that use them.
 
-use llir::Type;
-use llir::passes::{Groups, Mark, MarkCall, interleave};
+use llir::passes::{Group, Groups, Mark, MarkCall, interleave};
+use llir::{Callee, Intrinsic, Purity, Type};
+
+static ARRIVED: Intrinsic = Intrinsic::new("arrived", &[], Purity::Impure);
+static FETCHED: Intrinsic = Intrinsic::new("fetched", &[], Purity::Impure);
 
 /// A machine with one kind of product, and registers for the loads of the next step or not.
 struct Fake {
@@ -9,16 +12,13 @@ struct Fake {
 }
 
 impl Groups for Fake {
-    fn is_product(&self, name: &str) -> bool {
-        name == "product"
-    }
-
-    fn is_load(&self, name: &str) -> bool {
-        name == "fetch"
-    }
-
-    fn is_exchange(&self, name: &str) -> bool {
-        name == "trade"
+    fn group(&self, callee: &Callee) -> Option<Group> {
+        match &*callee.name {
+            "product" => Some(Group::Product),
+            "fetch" => Some(Group::Load),
+            "trade" => Some(Group::Exchange),
+            _ => None,
+        }
     }
 
     fn shared(&self) -> u8 {
@@ -30,13 +30,13 @@ impl Groups for Fake {
     }
 
     fn mark(&self, mark: Mark) -> Option<MarkCall> {
-        let (name, args) = match mark {
+        let (intrinsic, args) = match mark {
             Mark::Fence => return None,
             Mark::SharedLoads(_) if !self.loads_ahead => return None,
-            Mark::SharedLoads(count) => ("arrived", vec![(Type::I32, i64::from(count))]),
-            Mark::Loads(count) => ("fetched", vec![(Type::I32, i64::from(count))]),
+            Mark::SharedLoads(count) => (&ARRIVED, vec![(Type::I32, i64::from(count))]),
+            Mark::Loads(count) => (&FETCHED, vec![(Type::I32, i64::from(count))]),
         };
-        Some(MarkCall { name, args })
+        Some(MarkCall { intrinsic, args })
     }
 }
 

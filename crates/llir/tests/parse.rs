@@ -21,11 +21,8 @@ fn module() -> Module {
     let params = vec![param(Type::PTR, "x"), param(Type::I32, ""), param(Type::F32, "bb1")];
     let id = module.add_function("kernel", Type::VOID, params);
     let helper = module.declare(Callee {
-        name: "help me".into(),
-        ret: Type::F32.twice(),
-        params: vec![Type::F32],
-        purity: Purity::Pure,
         attributes: vec!["nounwind".into()],
+        ..Callee::new("help me", Type::F32.twice(), vec![Type::F32], Purity::Pure)
     });
     let mut builder = FunctionBuilder::new(&mut module, id);
     builder.set_loc(Some(llir::Location { file, line: 7, column: 3 }));

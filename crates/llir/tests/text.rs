@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use llir::{
     Asm, Callee, Flags, FloatCompare, FunctionBuilder, Global, GlobalKind, IntCompare, Kernel, Linkage,
     Location, Memory, Module, Op, Ordering, Param, ParamAttributes, Purity, Rmw, SyncScope, Type, Value,
-    verify,
+    intrinsics, verify,
 };
 use smallvec::smallvec;
 
@@ -58,11 +58,11 @@ fn a_loop_with_a_carried_sum() {
             let at = b.gep(Type::F32, args[0], iv);
             let x = b.load(vector, at, 4);
             let scale = b.float(vector, 0.5);
-            smallvec![b.intrinsic("llvm.fma", vector, &[x, scale, carried[0]])]
+            smallvec![b.intrinsic(&intrinsics::FMA, vector, &[x, scale, carried[0]])]
         });
         let first = b.float(Type::F32, -0.0);
         b.set_float_flags(Flags::REASSOC);
-        let sum = b.intrinsic("llvm.vector.reduce.fadd", Type::F32, &[first, sums[0]]);
+        let sum = b.intrinsic(&intrinsics::VECTOR_REDUCE_FADD, Type::F32, &[first, sums[0]]);
         b.ret(Some(sum));
     });
     body(
@@ -310,9 +310,9 @@ fn lanes_casts_and_calls() {
         let whole = b.cast(Op::FPTOSI, double, Type::I64.vector(8));
         let narrow = b.resize_signed(whole, Type::I16.vector(8));
         let sum = b.add(bits, narrow);
-        let over = b.intrinsic("llvm.sadd.with.overflow", sum_type().flagged(), &[sum, bits]);
+        let over = b.intrinsic(&intrinsics::SADD_WITH_OVERFLOW, sum_type().flagged(), &[sum, bits]);
         let flag = b.part(over, 1);
-        let any = b.intrinsic("llvm.vector.reduce.or", Type::I1, &[flag]);
+        let any = b.intrinsic(&intrinsics::VECTOR_REDUCE_OR, Type::I1, &[flag]);
         let unordered = b.fcmp(FloatCompare::Uno, args[0], args[0]);
         let stop = b.or(any, unordered);
         b.begin_if_likely_not(stop);
@@ -344,7 +344,7 @@ impl Trap for FunctionBuilder<'_> {
         let goes = self.not(stop);
         self.cond_br_likely(goes, (go_on, &[]), (trap, &[]));
         self.switch_to(trap);
-        self.intrinsic_void("llvm.trap", &[]);
+        self.intrinsic_void(&intrinsics::TRAP, &[]);
         self.unreachable();
         self.switch_to(go_on);
     }
@@ -374,7 +374,7 @@ fn constant_conditions_leave_no_dead_blocks() {
 #[test]
 fn attached_text_shares_declarations() {
     let mut module = build(Type::F32, &[("x", Type::F32)], |b, args| {
-        let root = b.intrinsic("llvm.sqrt", Type::F32, &[args[0]]);
+        let root = b.intrinsic(&intrinsics::SQRT, Type::F32, &[args[0]]);
         let result = b.call_symbol("twice", Type::F32, &[root], Purity::Pure);
         b.ret(result);
     });
@@ -397,13 +397,7 @@ fn attached_text_shares_declarations() {
 fn the_verifier_finds_what_is_wrong() {
     let mut module = Module::new("bad");
     let id = module.add_function("f", Type::I32, vec![param("a", Type::I32), param("x", Type::F32)]);
-    module.declare(Callee {
-        name: "g".into(),
-        ret: Type::VOID,
-        params: vec![Type::I64],
-        purity: Purity::Impure,
-        attributes: Vec::new(),
-    });
+    module.declare(Callee::new("g", Type::VOID, vec![Type::I64], Purity::Impure));
     let mut b = FunctionBuilder::new(&mut module, id);
     let (a, x) = (b.param(0), b.param(1));
     b.add(a, x);
@@ -549,7 +543,7 @@ fn kernels_address_spaces_and_places() {
     let generic = b.space_cast(x, 0);
     b.set_loc(None);
     b.store(value, generic, 4);
-    b.intrinsic_void("llvm.trap", &[]);
+    b.intrinsic_void(&intrinsics::TRAP, &[]);
     b.ret(None);
     b.finish();
     accepted(&module);

@@ -5,7 +5,7 @@
 
 use crate::rare::Rare;
 use crate::{Elem, MathMachine, outline};
-use llir::{FloatCompare, FunctionBuilder, IntCompare, Op, Type, Value};
+use llir::{FloatCompare, FunctionBuilder, IntCompare, Intrinsic, Op, Type, Value, intrinsics};
 
 /// Where what few inputs need is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -127,9 +127,9 @@ impl<'c, 'm> Builder<'c, 'm> {
     }
 
     /// Calls an overloaded intrinsic on operands of one type.
-    pub(crate) fn intrinsic(&mut self, name: &str, operands: &[Value]) -> Value {
+    pub(crate) fn intrinsic(&mut self, intrinsic: &'static Intrinsic, operands: &[Value]) -> Value {
         let ty = self.b.ty(operands[0]);
-        self.b.intrinsic(name, ty, operands)
+        self.b.intrinsic(intrinsic, ty, operands)
     }
 
     /// `a + b` on floats.
@@ -160,7 +160,7 @@ impl<'c, 'm> Builder<'c, 'm> {
     /// `a * b + c`, fused where the machine can, else rounded twice.
     pub(crate) fn mul_add(&mut self, a: Value, b: Value, c: Value) -> Value {
         if self.machine.has_fma() {
-            return self.intrinsic("llvm.fma", &[a, b, c]);
+            return self.intrinsic(&intrinsics::FMA, &[a, b, c]);
         }
         let product = self.fmul(a, b);
         self.fadd(product, c)
@@ -170,7 +170,7 @@ impl<'c, 'm> Builder<'c, 'm> {
     pub(crate) fn neg_mul_add(&mut self, a: Value, b: Value, c: Value) -> Value {
         if self.machine.has_fma() {
             let negated = self.negated(a);
-            return self.intrinsic("llvm.fma", &[negated, b, c]);
+            return self.intrinsic(&intrinsics::FMA, &[negated, b, c]);
         }
         let product = self.fmul(a, b);
         self.fsub(c, product)
@@ -218,7 +218,7 @@ impl<'c, 'm> Builder<'c, 'm> {
 
     /// The square root.
     pub(crate) fn sqrt(&mut self, a: Value) -> Value {
-        self.intrinsic("llvm.sqrt", &[a])
+        self.intrinsic(&intrinsics::SQRT, &[a])
     }
 
     /// A float comparison.
@@ -350,7 +350,7 @@ impl<'c, 'm> Builder<'c, 'm> {
         let product = self.fmul(a, b);
         if self.machine.has_fma() {
             let negated = self.fneg(product);
-            return (product, self.intrinsic("llvm.fma", &[a, b, negated]));
+            return (product, self.intrinsic(&intrinsics::FMA, &[a, b, negated]));
         }
         let (a_head, a_tail) = self.halves(a);
         let (b_head, b_tail) = self.halves(b);
@@ -388,7 +388,7 @@ impl<'c, 'm> Builder<'c, 'm> {
 
     /// The magnitude of a float.
     pub(crate) fn fabs(&mut self, a: Value) -> Value {
-        self.intrinsic("llvm.fabs", &[a])
+        self.intrinsic(&intrinsics::FABS, &[a])
     }
 
     /// The sign bit of a float, as an integer with only that bit.

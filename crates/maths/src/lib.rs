@@ -376,7 +376,7 @@ fn define(
         .iter()
         .map(|&ty| Param { ty, name: String::new(), attributes: ParamAttributes::default() })
         .collect();
-    module.declare(Callee { name: symbol.clone(), ret, params: types, purity, attributes: Vec::new() });
+    module.declare(Callee::new(&symbol, ret, types, purity));
     let id = module.add_function(&symbol, ret, params);
     let function = module.function_mut(id).expect("it was just added");
     function.linkage = Linkage::Internal;

@@ -4,7 +4,7 @@
 
 use crate::rare::Rare;
 use crate::{MathMachine, define};
-use llir::{FunctionBuilder, IntCompare, Module, Op, Purity, Type, Value, Values};
+use llir::{FunctionBuilder, IntCompare, Module, Op, Purity, Type, Value, Values, intrinsics};
 
 /// What is called, for so many lanes.
 pub(crate) struct Call<'a> {
@@ -27,7 +27,7 @@ pub(crate) fn call(
 ) -> Vec<Value> {
     let any = match lanes {
         1 => condition,
-        _ => b.intrinsic("llvm.vector.reduce.or", Type::I1, &[condition]),
+        _ => b.intrinsic(&intrinsics::VECTOR_REDUCE_OR, Type::I1, &[condition]),
     };
     let marks = b.cast(Op::ZEXT, condition, Type::I8.with_lanes(lanes));
     let all: Vec<Value> = [marks].iter().chain(inputs).chain(outputs).copied().collect();

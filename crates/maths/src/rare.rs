@@ -1,7 +1,7 @@
 //! The parts of functions that few inputs need, for one lane, in integers.
 
 use crate::{MathMachine, rare_bessel};
-use llir::{FloatCompare, FunctionBuilder, IntCompare, Op, Type, Value, Values};
+use llir::{FloatCompare, FunctionBuilder, IntCompare, Op, Type, Value, Values, intrinsics};
 
 /// A part of a function that few inputs need: it gives outputs new values, made of its inputs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -172,7 +172,7 @@ fn single_and_two_over_pi(b: &mut FunctionBuilder<'_>, x: Value) -> (Value, [Val
         })
         .collect();
     let parts = [0, 1, 2].map(|index| {
-        let moved = b.intrinsic("llvm.fshl", Type::I32, &[words[index], words[index + 1], shift]);
+        let moved = b.intrinsic(&llir::intrinsics::FSHL, Type::I32, &[words[index], words[index + 1], shift]);
         b.resize_unsigned(moved, Type::I64)
     });
     let m = b.resize_unsigned(m, Type::I64);
@@ -237,7 +237,7 @@ fn quarter_turns(b: &mut FunctionBuilder<'_>, machine: &dyn MathMachine, x: Valu
 
 fn leading_zeros(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
     let defined = b.bool(false);
-    b.intrinsic("llvm.ctlz", Type::I64, &[x, defined])
+    b.intrinsic(&intrinsics::CTLZ, Type::I64, &[x, defined])
 }
 
 /// The top 64 bits of 128 shifted up until the highest is set, and by how many; at most 127.

@@ -1,6 +1,6 @@
 //! Bessel functions of orders from two on, for one lane: through the functions of neighbouring orders.
 
-use llir::{FloatCompare, FunctionBuilder, Type, Value};
+use llir::{FloatCompare, FunctionBuilder, Type, Value, intrinsics};
 
 fn float(b: &mut FunctionBuilder<'_>, value: f64) -> Value {
     b.float(Type::F64, value)
@@ -25,7 +25,7 @@ pub(super) fn upwards(
     let more = b.fcmp(FloatCompare::Olt, k, order);
     // An infinity stays.
     let infinity = float(b, f64::INFINITY);
-    let size = b.intrinsic("llvm.fabs", Type::F64, &[now]);
+    let size = b.intrinsic(&intrinsics::FABS, Type::F64, &[now]);
     let finite = b.fcmp(FloatCompare::Olt, size, infinity);
     let more = b.and(more, finite);
     b.do_while(&walk, more, &[now]);
@@ -45,7 +45,7 @@ fn downwards(b: &mut FunctionBuilder<'_>, order: Value, x: Value) -> Value {
     let x = b.select(tiny, least, x);
     let factor = b.fdiv(two, x);
     let margin = b.fmul(order, many);
-    let margin = b.intrinsic("llvm.sqrt", Type::F64, &[margin]);
+    let margin = b.intrinsic(&intrinsics::SQRT, Type::F64, &[margin]);
     let start = b.fadd(order, margin);
     let half = float(b, 0.5);
     let start = b.fmul(start, half);
@@ -68,7 +68,7 @@ fn downwards(b: &mut FunctionBuilder<'_>, order: Value, x: Value) -> Value {
     let sum = b.fadd(sum, part);
     let counts = b.fsub(one, counts);
     // Kept small.
-    let size = b.intrinsic("llvm.fabs", Type::F64, &[below]);
+    let size = b.intrinsic(&intrinsics::FABS, Type::F64, &[below]);
     let limit = float(b, 1e10);
     let large = b.fcmp(FloatCompare::Ogt, size, limit);
     let inverse = b.fdiv(one, size);

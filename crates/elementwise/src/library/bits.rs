@@ -4,18 +4,18 @@ use super::{Make, Row};
 use crate::arith_int::absolute;
 use crate::cast::{convert, from_int, to_int};
 use crate::{Ctx, Elems, Result};
-use llir::{FloatCompare, IntCompare, Op, Type, Value};
+use llir::{FloatCompare, IntCompare, Intrinsic, Op, Type, Value, intrinsics};
 
 /// Plain name, number of operands, meaning.
 pub(super) const TABLE: &[Row] = &[
     ("abs", 1, |ctx, _, x| Ok(magnitude(ctx, x[0]))),
     ("llabs", 1, |ctx, _, x| Ok(absolute(ctx, x[0]))),
-    ("brev", 1, |ctx, _, x| unary(ctx, "llvm.bitreverse", x)),
-    ("brevll", 1, |ctx, _, x| unary(ctx, "llvm.bitreverse", x)),
-    ("clz", 1, |ctx, _, x| Ok(counted(ctx, "llvm.ctlz", x[0]))),
-    ("clzll", 1, |ctx, _, x| Ok(counted(ctx, "llvm.ctlz", x[0]))),
-    ("popc", 1, |ctx, _, x| unary(ctx, "llvm.ctpop", x)),
-    ("popcll", 1, |ctx, _, x| unary(ctx, "llvm.ctpop", x)),
+    ("brev", 1, |ctx, _, x| unary(ctx, &intrinsics::BITREVERSE, x)),
+    ("brevll", 1, |ctx, _, x| unary(ctx, &intrinsics::BITREVERSE, x)),
+    ("clz", 1, |ctx, _, x| Ok(counted(ctx, &intrinsics::CTLZ, x[0]))),
+    ("clzll", 1, |ctx, _, x| Ok(counted(ctx, &intrinsics::CTLZ, x[0]))),
+    ("popc", 1, |ctx, _, x| unary(ctx, &intrinsics::CTPOP, x)),
+    ("popcll", 1, |ctx, _, x| unary(ctx, &intrinsics::CTPOP, x)),
     ("ffs", 1, |ctx, _, x| Ok(first_set(ctx, x[0]))),
     ("ffsll", 1, |ctx, _, x| Ok(first_set(ctx, x[0]))),
     ("byte_perm", 3, |ctx, _, x| Ok(permute_bytes(ctx, x))),
@@ -57,8 +57,12 @@ const CONVERSIONS: &[(&str, Op)] = &[
 ];
 
 /// Roundings, by the end of the name of a conversion to an integer.
-const ROUNDINGS: &[(&str, &str)] =
-    &[("_rn", "llvm.rint"), ("_rz", "llvm.trunc"), ("_rd", "llvm.floor"), ("_ru", "llvm.ceil")];
+static ROUNDINGS: &[(&str, &Intrinsic)] = &[
+    ("_rn", &intrinsics::RINT),
+    ("_rz", &intrinsics::TRUNC),
+    ("_rd", &intrinsics::FLOOR),
+    ("_ru", &intrinsics::CEIL),
+];
 
 /// How a conversion between integers and floats is made.
 pub(super) fn conversion(name: &str) -> Option<Make> {
@@ -99,10 +103,10 @@ fn rounded(
 /// The absolute value of an integer or a float.
 fn magnitude(ctx: &mut Ctx<'_, '_>, x: Value) -> Value {
     let ty = ctx.b.ty(x);
-    if ty.is_float() { ctx.b.intrinsic("llvm.fabs", ty, &[x]) } else { absolute(ctx, x) }
+    if ty.is_float() { ctx.b.intrinsic(&intrinsics::FABS, ty, &[x]) } else { absolute(ctx, x) }
 }
 
-fn unary(ctx: &mut Ctx<'_, '_>, intrinsic: &str, x: &[Value]) -> Result<Value> {
+fn unary(ctx: &mut Ctx<'_, '_>, intrinsic: &'static Intrinsic, x: &[Value]) -> Result<Value> {
     let ty = ctx.b.ty(x[0]);
     Ok(ctx.b.intrinsic(intrinsic, ty, &x[..1]))
 }
@@ -114,7 +118,7 @@ fn same(ctx: &mut Ctx<'_, '_>, elems: &Elems<'_>, x: &[Value]) -> Result<Value> 
 }
 
 /// An intrinsic whose second operand says that no input is excluded.
-fn counted(ctx: &mut Ctx<'_, '_>, intrinsic: &str, x: Value) -> Value {
+fn counted(ctx: &mut Ctx<'_, '_>, intrinsic: &'static Intrinsic, x: Value) -> Value {
     let ty = ctx.b.ty(x);
     let all_defined = ctx.b.bool(false);
     ctx.b.intrinsic(intrinsic, ty, &[x, all_defined])
@@ -124,7 +128,7 @@ fn counted(ctx: &mut Ctx<'_, '_>, intrinsic: &str, x: Value) -> Value {
 fn first_set(ctx: &mut Ctx<'_, '_>, x: Value) -> Value {
     let ty = ctx.b.ty(x);
     let (zero, one) = (ctx.b.zero(ty), ctx.b.int(ty, 1));
-    let below = counted(ctx, "llvm.cttz", x);
+    let below = counted(ctx, &intrinsics::CTTZ, x);
     let position = ctx.b.add(below, one);
     let is_zero = ctx.b.icmp(IntCompare::Eq, x, zero);
     ctx.b.select(is_zero, zero, position)
@@ -256,7 +260,7 @@ fn raw_exponent(ctx: &mut Ctx<'_, '_>, x: Value) -> Value {
     let magnitude = ctx.b.shl(bits, one);
     let magnitude = ctx.b.lshr(magnitude, one);
     let field = ctx.b.lshr(magnitude, up);
-    let zeros = counted(ctx, "llvm.ctlz", magnitude);
+    let zeros = counted(ctx, &intrinsics::CTLZ, magnitude);
     let lowest = ctx.b.int(int, width - bias - mantissa);
     let tiny = ctx.b.sub(lowest, zeros);
     let bias = ctx.b.int(int, bias);
@@ -271,7 +275,7 @@ pub(super) fn exponent(ctx: &mut Ctx<'_, '_>, _: &Elems<'_>, x: &[Value]) -> Res
     let exponent = raw_exponent(ctx, x[0]);
     let int = ctx.like(x[0], Type::I32);
     let exponent = ctx.b.resize_signed(exponent, int);
-    let size = ctx.b.intrinsic("llvm.fabs", ty, &[x[0]]);
+    let size = ctx.b.intrinsic(&intrinsics::FABS, ty, &[x[0]]);
     let (zero, infinity) = (ctx.b.float(ty, 0.0), ctx.b.float(ty, f64::INFINITY));
     let [least, most] = [i32::MIN, i32::MAX].map(|value| ctx.b.int(int, i64::from(value)));
     let is_infinite = ctx.b.fcmp(FloatCompare::Oeq, size, infinity);
@@ -285,7 +289,7 @@ pub(super) fn exponent_as_float(ctx: &mut Ctx<'_, '_>, _: &Elems<'_>, x: &[Value
     let ty = ctx.b.ty(x[0]);
     let exponent = raw_exponent(ctx, x[0]);
     let exponent = ctx.b.cast(Op::SITOFP, exponent, ty);
-    let size = ctx.b.intrinsic("llvm.fabs", ty, &[x[0]]);
+    let size = ctx.b.intrinsic(&intrinsics::FABS, ty, &[x[0]]);
     let (zero, infinity) = (ctx.b.float(ty, 0.0), ctx.b.float(ty, f64::INFINITY));
     let least = ctx.b.float(ty, f64::NEG_INFINITY);
     let is_finite = ctx.b.fcmp(FloatCompare::Olt, size, infinity);

@@ -7,7 +7,7 @@ use super::Make;
 use crate::small_float::as_wide;
 use crate::{Ctx, Elems, Result};
 use ir::FloatKind;
-use llir::{FloatCompare, IntCompare, Op, Type, Value};
+use llir::{FloatCompare, IntCompare, Op, Type, Value, intrinsics};
 
 /// Where to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -113,10 +113,10 @@ fn step(ctx: &mut Ctx<'_, '_>, x: &[Value], parts: &Parts, (single, direction): 
         ctx.b.fcmp(FloatCompare::Ogt, parts.missing, zero),
     );
     // An infinity of finite operands is beyond what is meant, but for what is divided by zero, which misses nothing.
-    let size = ctx.b.intrinsic("llvm.fabs", wide, &[near]);
+    let size = ctx.b.intrinsic(&intrinsics::FABS, wide, &[near]);
     let mut overflows = ctx.b.fcmp(FloatCompare::Oeq, size, infinity);
     for value in x.iter().filter(|value| ctx.b.ty(**value).is_float()).copied().collect::<Vec<_>>() {
-        let size = ctx.b.intrinsic("llvm.fabs", wide, &[value]);
+        let size = ctx.b.intrinsic(&intrinsics::FABS, wide, &[value]);
         let finite = ctx.b.fcmp(FloatCompare::Olt, size, infinity);
         overflows = ctx.b.and(overflows, finite);
     }
@@ -230,7 +230,7 @@ fn difference(ctx: &mut Ctx<'_, '_>, x: &[Value]) -> Parts {
 fn lift(ctx: &mut Ctx<'_, '_>, x: Value, limit: i32, by: i32) -> Value {
     let ty = ctx.b.ty(x);
     let [limit, by, one] = [limit, by, 0].map(|exponent| ctx.b.float(ty, 2f64.powi(exponent)));
-    let size = ctx.b.intrinsic("llvm.fabs", ty, &[x]);
+    let size = ctx.b.intrinsic(&intrinsics::FABS, ty, &[x]);
     let small = ctx.b.fcmp(FloatCompare::Olt, size, limit);
     ctx.b.select(small, by, one)
 }
@@ -240,13 +240,13 @@ fn product(ctx: &mut Ctx<'_, '_>, x: &[Value]) -> Parts {
     let ty = ctx.b.ty(x[0]);
     let near = ctx.b.fmul(x[0], x[1]);
     let scale = lift(ctx, near, -900, 700);
-    let [left, right] = [x[0], x[1]].map(|value| ctx.b.intrinsic("llvm.fabs", ty, &[value]));
+    let [left, right] = [x[0], x[1]].map(|value| ctx.b.intrinsic(&intrinsics::FABS, ty, &[value]));
     let first = ctx.b.fcmp(FloatCompare::Olt, left, right);
     let (smaller, larger) = (ctx.b.select(first, x[0], x[1]), ctx.b.select(first, x[1], x[0]));
     let smaller = ctx.b.fmul(smaller, scale);
     let scaled = ctx.b.fmul(near, scale);
     let minus = ctx.b.fneg(scaled);
-    let missing = ctx.b.intrinsic("llvm.fma", ty, &[smaller, larger, minus]);
+    let missing = ctx.b.intrinsic(&intrinsics::FMA, ty, &[smaller, larger, minus]);
     Parts { near, missing, addends: None }
 }
 
@@ -256,15 +256,15 @@ fn quotient(ctx: &mut Ctx<'_, '_>, x: &[Value]) -> Parts {
     let near = ctx.b.fdiv(x[0], x[1]);
     let scale = lift(ctx, x[0], -300, 700);
     let one = ctx.b.float(ty, 1.0);
-    let size = ctx.b.intrinsic("llvm.fabs", ty, &[x[1]]);
+    let size = ctx.b.intrinsic(&intrinsics::FABS, ty, &[x[1]]);
     let small = ctx.b.fcmp(FloatCompare::Olt, size, one);
     let (of_divisor, of_quotient) = (ctx.b.select(small, scale, one), ctx.b.select(small, one, scale));
     let divisor = ctx.b.fmul(x[1], of_divisor);
     let quotient = ctx.b.fmul(near, of_quotient);
     let dividend = ctx.b.fmul(x[0], scale);
     let minus = ctx.b.fneg(quotient);
-    let rest = ctx.b.intrinsic("llvm.fma", ty, &[minus, divisor, dividend]);
-    let missing = ctx.b.intrinsic("llvm.copysign", ty, &[one, x[1]]);
+    let rest = ctx.b.intrinsic(&intrinsics::FMA, ty, &[minus, divisor, dividend]);
+    let missing = ctx.b.intrinsic(&intrinsics::COPYSIGN, ty, &[one, x[1]]);
     Parts { near, missing: ctx.b.fmul(rest, missing), addends: None }
 }
 
@@ -275,23 +275,23 @@ fn reciprocal(ctx: &mut Ctx<'_, '_>, x: &[Value]) -> Parts {
 
 fn root(ctx: &mut Ctx<'_, '_>, x: &[Value]) -> Parts {
     let ty = ctx.b.ty(x[0]);
-    let near = ctx.b.intrinsic("llvm.sqrt", ty, &[x[0]]);
+    let near = ctx.b.intrinsic(&intrinsics::SQRT, ty, &[x[0]]);
     let scale = lift(ctx, x[0], -700, 300);
     let scaled = ctx.b.fmul(near, scale);
     let whole = ctx.b.fmul(x[0], scale);
     let whole = ctx.b.fmul(whole, scale);
     let minus = ctx.b.fneg(scaled);
-    let missing = ctx.b.intrinsic("llvm.fma", ty, &[minus, scaled, whole]);
+    let missing = ctx.b.intrinsic(&intrinsics::FMA, ty, &[minus, scaled, whole]);
     Parts { near, missing, addends: None }
 }
 
 /// Three numbers remain of the product, its error and the addend; their sum less the result is found in two steps.
 fn multiply_add(ctx: &mut Ctx<'_, '_>, x: &[Value]) -> Parts {
     let ty = ctx.b.ty(x[0]);
-    let near = ctx.b.intrinsic("llvm.fma", ty, x);
+    let near = ctx.b.intrinsic(&intrinsics::FMA, ty, x);
     let whole = ctx.b.fmul(x[0], x[1]);
     let minus = ctx.b.fneg(whole);
-    let lost = ctx.b.intrinsic("llvm.fma", ty, &[x[0], x[1], minus]);
+    let lost = ctx.b.intrinsic(&intrinsics::FMA, ty, &[x[0], x[1], minus]);
     let first = sum(ctx, whole, x[2]);
     let rest = ctx.b.fsub(first.near, near);
     let second = sum(ctx, rest, first.missing);

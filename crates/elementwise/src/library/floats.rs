@@ -3,23 +3,23 @@
 use super::{Row, bits};
 use crate::arith_float::minmax;
 use crate::{Ctx, Elems, Result};
-use llir::{FloatCompare, IntCompare, Op, Value};
+use llir::{FloatCompare, IntCompare, Intrinsic, Op, Value, intrinsics};
 
 /// Plain name, number of operands, meaning.
 pub(super) const TABLE: &[Row] = &[
-    ("fabs", 1, |ctx, _, x| intrinsic(ctx, "llvm.fabs", x)),
-    ("floor", 1, |ctx, _, x| intrinsic(ctx, "llvm.floor", x)),
-    ("ceil", 1, |ctx, _, x| intrinsic(ctx, "llvm.ceil", x)),
-    ("trunc", 1, |ctx, _, x| intrinsic(ctx, "llvm.trunc", x)),
-    ("rint", 1, |ctx, _, x| intrinsic(ctx, "llvm.rint", x)),
-    ("nearbyint", 1, |ctx, _, x| intrinsic(ctx, "llvm.rint", x)),
-    ("sqrt", 1, |ctx, _, x| intrinsic(ctx, "llvm.sqrt", x)),
-    ("copysign", 2, |ctx, _, x| intrinsic(ctx, "llvm.copysign", x)),
+    ("fabs", 1, |ctx, _, x| intrinsic(ctx, &intrinsics::FABS, x)),
+    ("floor", 1, |ctx, _, x| intrinsic(ctx, &intrinsics::FLOOR, x)),
+    ("ceil", 1, |ctx, _, x| intrinsic(ctx, &intrinsics::CEIL, x)),
+    ("trunc", 1, |ctx, _, x| intrinsic(ctx, &intrinsics::TRUNC, x)),
+    ("rint", 1, |ctx, _, x| intrinsic(ctx, &intrinsics::RINT, x)),
+    ("nearbyint", 1, |ctx, _, x| intrinsic(ctx, &intrinsics::RINT, x)),
+    ("sqrt", 1, |ctx, _, x| intrinsic(ctx, &intrinsics::SQRT, x)),
+    ("copysign", 2, |ctx, _, x| intrinsic(ctx, &intrinsics::COPYSIGN, x)),
     ("fmax", 2, |ctx, _, x| Ok(minmax(ctx, true, x))),
     ("fmin", 2, |ctx, _, x| Ok(minmax(ctx, false, x))),
-    ("fma", 3, |ctx, _, x| intrinsic(ctx, "llvm.fma", x)),
+    ("fma", 3, |ctx, _, x| intrinsic(ctx, &intrinsics::FMA, x)),
     ("round", 1, |ctx, _, x| Ok(round(ctx, x[0]))),
-    ("llrint", 1, |ctx, _, x| intrinsic(ctx, "llvm.rint", x)),
+    ("llrint", 1, |ctx, _, x| intrinsic(ctx, &intrinsics::RINT, x)),
     ("llround", 1, |ctx, _, x| Ok(round(ctx, x[0]))),
     ("remainder", 2, |ctx, _, x| remainder(ctx, x)),
     ("powi", 2, |ctx, _, x| power_of_integer(ctx, x)),
@@ -46,8 +46,8 @@ pub(super) const TABLE: &[Row] = &[
     ("rnorm4d", 4, |ctx, _, x| norm(ctx, x).map(|length| reciprocal(ctx, length))),
 ];
 
-fn intrinsic(ctx: &mut Ctx<'_, '_>, name: &str, x: &[Value]) -> Result<Value> {
-    Ok(ctx.b.intrinsic(name, ctx.b.ty(x[0]), x))
+fn intrinsic(ctx: &mut Ctx<'_, '_>, row: &'static Intrinsic, x: &[Value]) -> Result<Value> {
+    Ok(ctx.b.intrinsic(row, ctx.b.ty(x[0]), x))
 }
 
 fn fast_quotient(ctx: &mut Ctx<'_, '_>, _: &Elems<'_>, x: &[Value]) -> Result<Value> {
@@ -59,8 +59,8 @@ fn fast_quotient(ctx: &mut Ctx<'_, '_>, _: &Elems<'_>, x: &[Value]) -> Result<Va
 fn round(ctx: &mut Ctx<'_, '_>, x: Value) -> Value {
     let ty = ctx.b.ty(x);
     let half = ctx.b.float(ty, 0.5);
-    let size = ctx.b.intrinsic("llvm.fabs", ty, &[x]);
-    let whole = ctx.b.intrinsic("llvm.trunc", ty, &[size]);
+    let size = ctx.b.intrinsic(&intrinsics::FABS, ty, &[x]);
+    let whole = ctx.b.intrinsic(&intrinsics::TRUNC, ty, &[size]);
     let rest = ctx.b.fsub(size, whole);
     let up = ctx.b.fcmp(FloatCompare::Oge, rest, half);
     let (one, zero) = (ctx.b.float(ty, 1.0), ctx.b.float(ty, 0.0));
@@ -69,7 +69,7 @@ fn round(ctx: &mut Ctx<'_, '_>, x: Value) -> Value {
     // Numbers without a fraction stay: infinity less itself is no number.
     let fractional = ctx.b.fcmp(FloatCompare::One, size, whole);
     let rounded = ctx.b.select(fractional, rounded, whole);
-    ctx.b.intrinsic("llvm.copysign", ty, &[rounded, x])
+    ctx.b.intrinsic(&intrinsics::COPYSIGN, ty, &[rounded, x])
 }
 
 fn reciprocal(ctx: &mut Ctx<'_, '_>, x: Value) -> Value {
@@ -91,13 +91,13 @@ fn upper_reciprocal(ctx: &mut Ctx<'_, '_>, x: Value) -> Value {
 fn saturate(ctx: &mut Ctx<'_, '_>, x: Value) -> Value {
     let ty = ctx.b.ty(x);
     let (zero, one) = (ctx.b.float(ty, 0.0), ctx.b.float(ty, 1.0));
-    let low = ctx.b.intrinsic("llvm.maxnum", ty, &[x, zero]);
-    ctx.b.intrinsic("llvm.minnum", ty, &[low, one])
+    let low = ctx.b.intrinsic(&intrinsics::MAXNUM, ty, &[x, zero]);
+    ctx.b.intrinsic(&intrinsics::MINNUM, ty, &[low, one])
 }
 
 fn beside_infinity(ctx: &mut Ctx<'_, '_>, x: Value, compare: FloatCompare) -> Value {
     let ty = ctx.b.ty(x);
-    let size = ctx.b.intrinsic("llvm.fabs", ty, &[x]);
+    let size = ctx.b.intrinsic(&intrinsics::FABS, ty, &[x]);
     let infinity = ctx.b.float(ty, f64::INFINITY);
     ctx.b.fcmp(compare, size, infinity)
 }
@@ -105,7 +105,7 @@ fn beside_infinity(ctx: &mut Ctx<'_, '_>, x: Value, compare: FloatCompare) -> Va
 /// The remainder of the division whose quotient is rounded to nearest even.
 fn remainder(ctx: &mut Ctx<'_, '_>, x: &[Value]) -> Result<Value> {
     let ty = ctx.b.ty(x[0]);
-    let [size, divisor] = [x[0], x[1]].map(|value| ctx.b.intrinsic("llvm.fabs", ty, &[value]));
+    let [size, divisor] = [x[0], x[1]].map(|value| ctx.b.intrinsic(&intrinsics::FABS, ty, &[value]));
     // Of twice the divisor, so that the parity of the quotient shows in what is left.
     let double = ctx.b.fadd(divisor, divisor);
     let rest = ctx.maths("fmod", &[size, double])?;

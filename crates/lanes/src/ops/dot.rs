@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::positions::Positions;
 use elementwise::small_float::as_wide;
 use ir::{Op, Value as IrValue};
-use llir::{Op as LlirOp, Type, Value};
+use llir::{Op as LlirOp, Type, Value, intrinsics};
 use ttgir::Encoding;
 use ttir::ops::dot::DotOp;
 
@@ -55,7 +55,7 @@ fn lower_by_elements(cx: &mut Cx<'_>, op: Op, operands: [IrValue; 3]) -> Result<
 fn multiply_add(cx: &mut Cx<'_>, x: Value, y: Value, acc: Value) -> Value {
     let ty = cx.b.ty(acc);
     if ty.is_float() {
-        return cx.b.intrinsic("llvm.fma", ty, &[x, y, acc]);
+        return cx.b.intrinsic(&intrinsics::FMA, ty, &[x, y, acc]);
     }
     let product = cx.b.mul(x, y);
     cx.b.add(product, acc)

@@ -4,7 +4,7 @@ use super::FunctionBuilder;
 use crate::asm::Asm;
 use crate::flags::Flags;
 use crate::function::{FuncId, InstData, Payload, Value};
-use crate::intrinsics::Purity;
+use crate::intrinsics::{Intrinsic, Purity};
 use crate::module::Callee;
 use crate::rows::Op;
 use crate::types::Type;
@@ -13,15 +13,15 @@ use smallvec::SmallVec;
 /// The intrinsic that was called last. One register of a block after the other asks for the same one.
 #[derive(Debug)]
 pub(super) struct LastIntrinsic {
-    name: String,
+    intrinsic: &'static Intrinsic,
     ret: Type,
     types: SmallVec<[Type; 4]>,
     id: FuncId,
 }
 
 impl LastIntrinsic {
-    fn is(&self, name: &str, ret: Type, types: &[Type]) -> bool {
-        self.name == name && self.ret == ret && self.types[..] == *types
+    fn is(&self, intrinsic: &Intrinsic, ret: Type, types: &[Type]) -> bool {
+        self.intrinsic == intrinsic && self.ret == ret && self.types[..] == *types
     }
 }
 
@@ -42,22 +42,22 @@ impl FunctionBuilder<'_> {
     pub fn call_symbol(&mut self, name: &str, ret: Type, args: &[Value], purity: Purity) -> Option<Value> {
         let id = self.module.find(name).unwrap_or_else(|| {
             let params = args.iter().map(|arg| self.func.value(*arg).ty).collect();
-            self.module.declare(Callee { name: name.into(), ret, params, purity, attributes: Vec::new() })
+            self.module.declare(Callee::new(name, ret, params, purity))
         });
         self.call(id, args)
     }
 
-    /// Calls an intrinsic that gives a value: `intrinsic("llvm.fma", ty, &[a, b, c])`. Its types become part of its
-    /// name.
-    pub fn intrinsic(&mut self, name: &str, ret: Type, args: &[Value]) -> Value {
-        let id = self.intrinsic_id(name, ret, args);
+    /// Calls an intrinsic that gives a value: `intrinsic(&intrinsics::FMA, ty, &[a, b, c])`. Its types become
+    /// part of its name.
+    pub fn intrinsic(&mut self, intrinsic: &'static Intrinsic, ret: Type, args: &[Value]) -> Value {
+        let id = self.intrinsic_id(intrinsic, ret, args);
         let flags = if ret.is_float() { self.float_flags } else { Flags::NONE };
         self.emit(InstData::new(Op::CALL, ret, args).with(Payload::Callee(id)).flagged(flags))
     }
 
     /// Calls an intrinsic that gives nothing.
-    pub fn intrinsic_void(&mut self, name: &str, args: &[Value]) {
-        let id = self.intrinsic_id(name, Type::VOID, args);
+    pub fn intrinsic_void(&mut self, intrinsic: &'static Intrinsic, args: &[Value]) {
+        let id = self.intrinsic_id(intrinsic, Type::VOID, args);
         self.emit_void(InstData::new(Op::CALL, Type::VOID, args).with(Payload::Callee(id)));
     }
 
@@ -84,13 +84,13 @@ impl FunctionBuilder<'_> {
         Some(self.emit(data))
     }
 
-    fn intrinsic_id(&mut self, name: &str, ret: Type, args: &[Value]) -> FuncId {
+    fn intrinsic_id(&mut self, intrinsic: &'static Intrinsic, ret: Type, args: &[Value]) -> FuncId {
         let types: SmallVec<[Type; 4]> = args.iter().map(|arg| self.ty(*arg)).collect();
-        if let Some(last) = self.last_intrinsic.as_ref().filter(|last| last.is(name, ret, &types)) {
+        if let Some(last) = self.last_intrinsic.as_ref().filter(|last| last.is(intrinsic, ret, &types)) {
             return last.id;
         }
-        let id = self.module.declare_intrinsic(name, ret, &types);
-        self.last_intrinsic = Some(LastIntrinsic { name: name.to_owned(), ret, types, id });
+        let id = self.module.declare_intrinsic(intrinsic, ret, &types);
+        self.last_intrinsic = Some(LastIntrinsic { intrinsic, ret, types, id });
         id
     }
 }

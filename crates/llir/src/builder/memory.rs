@@ -3,6 +3,7 @@
 use super::{FunctionBuilder, Values};
 use crate::flags::Flags;
 use crate::function::{InstData, Memory, Ordering, Payload, Rmw, SyncScope, Value};
+use crate::intrinsics;
 use crate::rows::Op;
 use crate::types::Type;
 
@@ -49,25 +50,25 @@ impl FunctionBuilder<'_> {
     /// Lanes of memory where the mask is on, `other` elsewhere; memory of lanes that are off is not touched.
     pub fn masked_load(&mut self, ty: Type, pointer: Value, align: u32, mask: Value, other: Value) -> Value {
         let align = self.i32(align as i32);
-        self.intrinsic("llvm.masked.load", ty, &[pointer, align, mask, other])
+        self.intrinsic(&intrinsics::MASKED_LOAD, ty, &[pointer, align, mask, other])
     }
 
     /// Stores the lanes where the mask is on.
     pub fn masked_store(&mut self, value: Value, pointer: Value, align: u32, mask: Value) {
         let align = self.i32(align as i32);
-        self.intrinsic_void("llvm.masked.store", &[value, pointer, align, mask]);
+        self.intrinsic_void(&intrinsics::MASKED_STORE, &[value, pointer, align, mask]);
     }
 
     /// Loads each lane from its own address where the mask is on, `other` elsewhere.
     pub fn gather(&mut self, ty: Type, pointers: Value, align: u32, mask: Value, other: Value) -> Value {
         let align = self.i32(align as i32);
-        self.intrinsic("llvm.masked.gather", ty, &[pointers, align, mask, other])
+        self.intrinsic(&intrinsics::MASKED_GATHER, ty, &[pointers, align, mask, other])
     }
 
     /// Stores each lane to its own address where the mask is on, lower lanes first.
     pub fn scatter(&mut self, value: Value, pointers: Value, align: u32, mask: Value) {
         let align = self.i32(align as i32);
-        self.intrinsic_void("llvm.masked.scatter", &[value, pointers, align, mask]);
+        self.intrinsic_void(&intrinsics::MASKED_SCATTER, &[value, pointers, align, mask]);
     }
 
     /// Room for one value on the stack of the function. Make it in the entry block.
@@ -126,19 +127,19 @@ impl FunctionBuilder<'_> {
     /// Asks for memory to be brought near: for reading into the nearest cache.
     pub fn prefetch(&mut self, pointer: Value) {
         let (read, near, data) = (self.i32(0), self.i32(3), self.i32(1));
-        self.intrinsic_void("llvm.prefetch", &[pointer, read, near, data]);
+        self.intrinsic_void(&intrinsics::PREFETCH, &[pointer, read, near, data]);
     }
 
     /// Copies bytes between regions that do not overlap.
     pub fn memcpy(&mut self, to: Value, from: Value, bytes: Value) {
         let volatile = self.bool(false);
-        self.intrinsic_void("llvm.memcpy", &[to, from, bytes, volatile]);
+        self.intrinsic_void(&intrinsics::MEMCPY, &[to, from, bytes, volatile]);
     }
 
     /// Fills memory with a byte.
     pub fn memset(&mut self, to: Value, byte: Value, bytes: Value) {
         let volatile = self.bool(false);
-        self.intrinsic_void("llvm.memset", &[to, byte, bytes, volatile]);
+        self.intrinsic_void(&intrinsics::MEMSET, &[to, byte, bytes, volatile]);
     }
 
     /// One part of a structure; a value that is none is its own only part.

@@ -7,7 +7,6 @@ use super::ParseError;
 use super::lexer::{Cursor, Token};
 use super::types::Structures;
 use crate::function::{Kernel, Linkage, Param, ParamAttributes};
-use crate::intrinsics;
 use crate::intrinsics::Purity;
 use crate::module::{Callee, Global, GlobalKind, Module};
 use crate::types::Type;
@@ -165,18 +164,18 @@ fn declare(cursor: &mut Cursor<'_>, module: &mut Module, structures: &Structures
         }
         params.push(structures.read(cursor)?);
     }
-    let mut purity = intrinsics::purity_of_mangled(&name);
+    let mut callee = Callee::named(&name, ret, params);
     while cursor.peek().is_some() && cursor.place().0 == line {
         if cursor.accept_word("memory") {
             cursor.expect('(')?;
             cursor.expect_word("none")?;
             cursor.expect(')')?;
-            purity = Purity::Pure;
+            callee.purity = Purity::Pure;
         } else {
             cursor.take();
         }
     }
-    module.declare(Callee { name, ret, params, purity, attributes: Vec::new() });
+    module.declare(callee);
     Ok(())
 }
 

@@ -288,9 +288,7 @@ fn call(reader: &mut Reader<'_>, cursor: &mut Cursor<'_>) -> Read<InstData> {
         cursor.take();
         let args = arguments(reader, cursor)?;
         let params = args.iter().map(|arg| reader.ty(*arg)).collect();
-        let purity = crate::intrinsics::purity_of_mangled(name);
-        let callee = Callee { name: name.clone(), ret: ty, params, purity, attributes: Vec::new() };
-        let id = reader.module.declare(callee);
+        let id = reader.module.declare(Callee::named(name, ty, params));
         return Ok(InstData::new(Op::CALL, ty, &args).with(Payload::Callee(id)));
     }
     let callee = reader.value(cursor, Type::PTR)?;

@@ -18,9 +18,11 @@ mod types;
 
 use crate::function::FuncId;
 use crate::module::Module;
+use crate::types::Type;
 use debug::Metadata;
 use lexer::{Cursor, Token};
 use std::fmt;
+use std::str::FromStr;
 
 /// What is wrong with a text, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -75,6 +77,14 @@ pub fn parse(text: &str, printed: &Module) -> Result<Module, ParseError> {
     match missing {
         Some(function) => Err(cursor.wrong(&format!("the function @{} is missing", function.name))),
         None => Ok(module),
+    }
+}
+
+impl FromStr for Type {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Type, ParseError> {
+        types::Structures::default().read(&mut Cursor::new(&lexer::lex(text)?))
     }
 }
 

@@ -14,7 +14,7 @@
 use crate::constant::Constant;
 use crate::flags::Flags;
 use crate::function::{Block, Function, Inst, InstData, Payload, Value};
-use crate::intrinsics::Purity;
+use crate::intrinsics::{Intrinsic, Purity};
 use crate::module::{Callee, Module};
 use crate::rows::{Effect, Op};
 use crate::types::Type;
@@ -31,28 +31,30 @@ pub enum Mark {
     Loads(u32),
 }
 
-/// The call of a mark: a name and constants.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// The call of a mark: an intrinsic and constants.
+#[derive(Clone, PartialEq, Debug)]
 pub struct MarkCall {
-    /// The symbol.
-    pub name: &'static str,
+    /// What is called.
+    pub intrinsic: &'static Intrinsic,
     /// Its operands.
     pub args: Vec<(Type, i64)>,
 }
 
+/// What a function does that is put in groups, or may be moved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Group {
+    /// It makes a product of what lanes hold together.
+    Product,
+    /// It loads from memory.
+    Load,
+    /// It only exchanges registers between lanes: it may stand anywhere in its block.
+    Exchange,
+}
+
 /// What a target has.
 pub trait Groups {
-    /// Whether a function makes a product of what lanes hold together.
-    fn is_product(&self, name: &str) -> bool;
-
-    /// Whether a function loads from memory.
-    fn is_load(&self, name: &str) -> bool;
-
-    /// Whether a function only exchanges registers between lanes: it may stand anywhere in its block.
-    fn is_exchange(&self, name: &str) -> bool {
-        let _ = name;
-        false
-    }
+    /// What a function does.
+    fn group(&self, callee: &Callee) -> Option<Group>;
 
     /// The address space of shared memory.
     fn shared(&self) -> u8;
@@ -196,12 +198,11 @@ impl Interleave<'_> {
             (Effect::Pure, _) => Kind::Pure,
             (Effect::Callee, Payload::Callee(id)) => {
                 let callee = self.module.callee(*id);
-                match callee.purity {
-                    Purity::Pure if self.groups.is_product(&callee.name) => Kind::Product,
-                    Purity::Pure => Kind::Pure,
-                    Purity::Impure if self.groups.is_exchange(&callee.name) => Kind::Pure,
-                    Purity::Impure if self.groups.is_load(&callee.name) => Kind::Load,
-                    Purity::Impure => Kind::Wall,
+                match (callee.purity, self.groups.group(callee)) {
+                    (Purity::Pure, Some(Group::Product)) => Kind::Product,
+                    (Purity::Pure, _) | (_, Some(Group::Exchange)) => Kind::Pure,
+                    (_, Some(Group::Load)) => Kind::Load,
+                    _ => Kind::Wall,
                 }
             }
             (_, Payload::Memory(memory))
@@ -331,16 +332,13 @@ impl Interleave<'_> {
     }
 
     fn mark(&mut self, mark: Mark, order: &mut Vec<Inst>) {
-        let Some(MarkCall { name, args }) = self.groups.mark(mark) else { return };
+        let Some(MarkCall { intrinsic, args }) = self.groups.mark(mark) else { return };
         let values: Vec<Value> = args
             .iter()
             .map(|&(ty, value)| self.function.intern(Constant::bits(ty, u128::from(value.cast_unsigned()))))
             .collect();
-        let id = self.module.find(name).unwrap_or_else(|| {
-            let params = args.iter().map(|arg| arg.0).collect();
-            let (name, ret) = (name.to_owned(), Type::VOID);
-            self.module.declare(Callee { name, ret, params, purity: Purity::Impure, attributes: Vec::new() })
-        });
+        let types: Vec<Type> = args.iter().map(|arg| arg.0).collect();
+        let id = self.module.declare_intrinsic(intrinsic, Type::VOID, &types);
         let location = order.last().and_then(|&last| self.function.location_of(last));
         let data = InstData::new(Op::CALL, Type::VOID, &values).with(Payload::Callee(id));
         order.push(self.function.make(data, location));

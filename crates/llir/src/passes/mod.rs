@@ -16,7 +16,7 @@ mod share_steps;
 mod simplify;
 mod sink;
 
-pub use interleave::{Groups, Mark, MarkCall, interleave};
+pub use interleave::{Group, Groups, Mark, MarkCall, interleave};
 
 use crate::function::{FuncId, Function};
 use crate::module::Module;
@@ -27,8 +27,8 @@ use std::time::{Duration, Instant};
 pub struct Context<'a> {
     /// The module, without the bodies.
     pub module: &'a Module,
-    /// Functions whose result is an integer below a bound, by their names.
-    pub bounds: &'a [(String, u64)],
+    /// Functions whose result is an integer below a bound, each with it.
+    pub bounds: &'a [(FuncId, u64)],
 }
 
 /// One pass.
@@ -75,12 +75,12 @@ impl<F: FnMut(&'static str, Duration)> Watch for F {
 }
 
 /// Runs the usual passes on every function; `watch` hears how long each took.
-pub fn optimize(module: &mut Module, bounds: &[(String, u64)], watch: &mut dyn Watch) {
+pub fn optimize(module: &mut Module, bounds: &[(FuncId, u64)], watch: &mut dyn Watch) {
     run(module, PIPELINE, bounds, watch);
 }
 
 /// Runs passes on every function.
-pub fn run(module: &mut Module, passes: &[Pass], bounds: &[(String, u64)], watch: &mut dyn Watch) {
+pub fn run(module: &mut Module, passes: &[Pass], bounds: &[(FuncId, u64)], watch: &mut dyn Watch) {
     let ids: Vec<FuncId> = module.bodies.keys().copied().collect();
     for id in ids {
         let Some(mut function) = module.bodies.remove(&id) else { continue };

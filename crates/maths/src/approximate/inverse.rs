@@ -67,7 +67,7 @@ fn doubled_root(b: &mut Builder<'_, '_>, x: Value) -> Value {
     let lacks = b.neg_mul_add(root, root, x);
     let inverse = b.inverse_root(x);
     let bound = b.float(1e15);
-    let inverse = b.intrinsic("llvm.minnum", &[inverse, bound]);
+    let inverse = b.intrinsic(&llir::intrinsics::MINNUM, &[inverse, bound]);
     let doubled = b.times(root, -2.0);
     b.neg_mul_add(lacks, inverse, doubled)
 }

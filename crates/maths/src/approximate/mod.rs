@@ -98,13 +98,13 @@ impl Builder<'_, '_> {
     /// The smaller of a number and a bound; a NaN stays.
     fn below(&mut self, x: Value, bound: f64) -> Value {
         let bound = self.float(bound);
-        self.intrinsic("llvm.minimum", &[x, bound])
+        self.intrinsic(&llir::intrinsics::MINIMUM, &[x, bound])
     }
 
     /// The larger of a number and a bound; a NaN stays.
     fn above(&mut self, x: Value, bound: f64) -> Value {
         let bound = self.float(bound);
-        self.intrinsic("llvm.maximum", &[x, bound])
+        self.intrinsic(&llir::intrinsics::MAXIMUM, &[x, bound])
     }
 
     /// `x · factor + addend`.
@@ -121,7 +121,7 @@ impl Builder<'_, '_> {
 
     /// The magnitude of one number with the sign of another.
     fn with_sign_of(&mut self, magnitude: Value, sign: Value) -> Value {
-        self.intrinsic("llvm.copysign", &[magnitude, sign])
+        self.intrinsic(&llir::intrinsics::COPYSIGN, &[magnitude, sign])
     }
 
     /// `x + x · (square · p)`, for an odd function whose polynomial in `square = x²` begins behind `x`.

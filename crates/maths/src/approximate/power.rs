@@ -113,10 +113,10 @@ pub(super) fn pow(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     let is_one = b.fcmp(FloatCompare::Oeq, size, one);
     let result = b.select(is_one, one, result);
 
-    let whole = b.intrinsic("llvm.trunc", &[y]);
+    let whole = b.intrinsic(&llir::intrinsics::TRUNC, &[y]);
     let is_integer = b.fcmp(FloatCompare::Oeq, whole, y);
     let half = b.times(y, 0.5);
-    let whole_half = b.intrinsic("llvm.trunc", &[half]);
+    let whole_half = b.intrinsic(&llir::intrinsics::TRUNC, &[half]);
     let is_halved = b.fcmp(FloatCompare::One, whole_half, half);
     let is_odd = b.both(is_integer, is_halved);
     let signed = b.select(is_odd, x, size);

@@ -5,7 +5,7 @@ use crate::machine::{self, Copies, Loops};
 use crate::object::{link, note};
 use crate::options::{AMDGCN, BACKEND, HSACO, option};
 use crate::{abi, knobs, log, pipeline};
-use amdgcn_isa::Arch;
+use amdgcn_isa::{Arch, Row, exchange, system};
 use gpu::{Backend, Code, InlineAssembly, LLIR, TTGIR};
 use ir::pass::PassRow;
 use lanes::LaneTarget;
@@ -120,16 +120,14 @@ impl Backend for Amd {
         arrange(module, self.lanes.arch);
     }
 
-    fn bounds(&self, module: &llir::Module) -> Vec<(String, u64)> {
+    fn bounds(&self, module: &llir::Module) -> Vec<(llir::FuncId, u64)> {
         let of = |function: &llir::Function| {
             function.kernel.as_ref().and_then(|kernel| kernel.lanes).map(|lanes| u64::from(lanes[0]))
         };
         let lanes = module.functions().filter_map(of).max().unwrap_or(1024);
-        vec![
-            ("llvm.amdgcn.workitem.id.x".into(), lanes),
-            ("llvm.amdgcn.mbcnt.lo".into(), 32),
-            ("llvm.amdgcn.mbcnt.hi".into(), 64),
-        ]
+        let bounds: [(&Row, u64); 3] =
+            [(&system::WORKITEM_ID_X, lanes), (&exchange::MBCNT_LO, 32), (&exchange::MBCNT_HI, 64)];
+        bounds.into_iter().filter_map(|(row, bound)| Some((module.find(row.name)?, bound))).collect()
     }
 }
 

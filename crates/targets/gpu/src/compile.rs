@@ -58,7 +58,7 @@ pub trait Backend {
     }
 
     /// Functions of the machine whose result is below a bound, which the passes over llir make use of.
-    fn bounds(&self, module: &llir::Module) -> Vec<(String, u64)>;
+    fn bounds(&self, module: &llir::Module) -> Vec<(llir::FuncId, u64)>;
 }
 
 /// A compile on its way: what it is for, and what it has made.

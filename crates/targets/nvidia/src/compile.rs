@@ -62,7 +62,7 @@ impl Backend for Nvidia {
         limit_registers(module, kernel, self.lanes.machine.lane_registers, options)
     }
 
-    fn bounds(&self, module: &llir::Module) -> Vec<(String, u64)> {
+    fn bounds(&self, module: &llir::Module) -> Vec<(llir::FuncId, u64)> {
         ptx::bounds(module)
     }
 }

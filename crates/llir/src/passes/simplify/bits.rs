@@ -1,7 +1,7 @@
 //! Which bits of an integer are surely zero.
 
 use super::Simplifier;
-use crate::function::{Payload, Value, ValueDef};
+use crate::function::{FuncId, Payload, Value, ValueDef};
 use crate::rows::Op;
 
 /// All bits below the highest one of a number.
@@ -49,7 +49,7 @@ impl Simplifier<'_> {
             Op::TRUNC => of(0),
             Op::SELECT => of(1) | of(2),
             Op::CALL => match data.payload {
-                Payload::Callee(id) => self.bound(&self.cx.module.callee(id).name).map_or(u64::MAX, below),
+                Payload::Callee(id) => self.bound(id).map_or(u64::MAX, below),
                 _ => u64::MAX,
             },
             _ => u64::MAX,
@@ -63,8 +63,8 @@ impl Simplifier<'_> {
         (1..=64).contains(&width) && self.possible_bits(value, 6) >> (width - 1) & 1 == 0
     }
 
-    fn bound(&self, name: &str) -> Option<u64> {
-        self.cx.bounds.iter().find(|row| row.0 == name).map(|row| row.1)
+    fn bound(&self, callee: FuncId) -> Option<u64> {
+        self.cx.bounds.iter().find(|row| row.0 == callee).map(|row| row.1)
     }
 }
 

@@ -13,5 +13,5 @@ mod row;
 mod table;
 
 pub use arch::{ARCHS, Arch, Archs, CDNA, EVERY, GFX9, RDNA, Wave};
-pub use row::{Call, Effect, Matrix, Number, Row, Signature};
-pub use table::{find, rows};
+pub use row::{Call, Effect, Matrix, Number, Role, Row, Signature};
+pub use table::{SCALED, convert, exchange, find, matrices, memory, of, rows, system};

@@ -1,6 +1,8 @@
 //! Rows: what is known of an intrinsic, and how its signature is written.
 
 use crate::arch::{Arch, Archs};
+use llir::{Intrinsic, Type};
+use std::ops::Deref;
 
 /// What a call does to memory and to other lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -70,14 +72,31 @@ pub struct Matrix {
     pub c: Number,
 }
 
+/// What an instruction is, where it is worth counting or may be moved.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Role {
+    /// Waves of a thread block wait for each other.
+    Barrier,
+    /// Lanes of a wave do.
+    WaveBarrier,
+    /// Lanes read each other's values.
+    Shuffle,
+    /// Lanes exchange registers, by an instruction that waits for nothing.
+    Permute,
+    /// A matrix instruction.
+    Multiply,
+    /// A load for one.
+    MatrixLoad,
+}
+
 /// An intrinsic.
 ///
 /// A signature is LLVM's text, `result (operands)`. `T` in it stands for each of `types`, whose mangled name is then
 /// behind `name`. `imm` in front of an operand says that it must be a constant.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Row {
-    /// Its name, without types that vary.
-    pub name: &'static str,
+    /// The row of llir: its name, without types that vary.
+    pub intrinsic: Intrinsic,
     /// The types that `T` stands for; empty where there is no `T`.
     pub types: &'static [&'static str],
     /// Result and operands.
@@ -90,6 +109,8 @@ pub struct Row {
     pub convergent: bool,
     /// What it computes, where it is a matrix instruction.
     pub matrix: Option<Matrix>,
+    /// What it is, where somebody counts it.
+    pub role: Option<Role>,
     /// What it does.
     pub doc: &'static str,
 }
@@ -103,31 +124,30 @@ pub struct Call {
     pub ty: Option<&'static str>,
 }
 
-/// The types of a call, as LLVM writes them.
+/// The types of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Signature {
-    /// Of the result; `void` where there is none.
-    pub result: String,
+    /// Of the result.
+    pub result: Type,
     /// Of the operands, and whether each must be a constant.
-    pub operands: Vec<(String, bool)>,
+    pub operands: Vec<(Type, bool)>,
 }
 
-/// How a type is written in a mangled name: `v4f32` for `<4 x float>`.
-fn mangled(ty: &str) -> String {
-    let scalar = |ty: &str| {
-        match ty {
-            "half" => "f16",
-            "bfloat" => "bf16",
-            "float" => "f32",
-            "double" => "f64",
-            other => other,
-        }
-        .to_owned()
-    };
-    match ty.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')).and_then(|rest| rest.split_once(" x "))
-    {
-        Some((count, element)) => format!("v{count}{}", scalar(element)),
-        None => scalar(ty),
+fn read(ty: &str) -> Type {
+    ty.parse().expect("a test reads every row")
+}
+
+impl Deref for Row {
+    type Target = Intrinsic;
+
+    fn deref(&self) -> &Intrinsic {
+        &self.intrinsic
+    }
+}
+
+impl PartialEq for Row {
+    fn eq(&self, other: &Row) -> bool {
+        self.intrinsic == other.intrinsic
     }
 }
 
@@ -136,6 +156,11 @@ impl Row {
     pub fn calls(&'static self) -> impl Iterator<Item = Call> {
         let plain = self.types.is_empty().then_some(Call { row: self, ty: None });
         plain.into_iter().chain(self.types.iter().map(move |ty| Call { row: self, ty: Some(ty) }))
+    }
+
+    /// Whether `T` may be a type.
+    pub fn takes(&self, ty: Type) -> bool {
+        self.types.iter().any(|own| read(own) == ty)
     }
 
     /// Whether an architecture has it.
@@ -148,7 +173,7 @@ impl Call {
     /// The name that LLVM knows: `llvm.amdgcn.readlane.i32`.
     pub fn name(&self) -> String {
         match self.ty {
-            Some(ty) => format!("{}.{}", self.row.name, mangled(ty)),
+            Some(ty) => format!("{}.{}", self.row.name, read(ty).mangled()),
             None => self.row.name.to_owned(),
         }
     }
@@ -160,7 +185,7 @@ impl Call {
     pub fn signature(&self) -> Signature {
         let (result, operands) = self.row.signature.split_once(" (").expect("written `result (operands)`");
         let operands = operands.strip_suffix(')').expect("written `result (operands)`");
-        let put = |text: &str| if text == "T" { self.ty.unwrap_or(text).to_owned() } else { text.to_owned() };
+        let put = |text: &str| read(self.ty.filter(|_| text == "T").unwrap_or(text));
         let operand = |text: &str| match text.strip_prefix("imm ") {
             Some(ty) => (put(ty), true),
             None => (put(text), false),

@@ -43,7 +43,7 @@ fn kernel(call: Call, index: usize) -> String {
     for (number, (ty, is_constant)) in signature.operands.iter().enumerate() {
         if *is_constant {
             let value = constant(call, number);
-            let value = if ty == "i1" { "false" } else { value };
+            let value = if *ty == llir::Type::I1 { "false" } else { value };
             operands.push(format!("{ty} {value}"));
         } else {
             writeln!(text, "  %a{number} = load volatile {ty}, ptr addrspace(1) %in").expect("a string");
@@ -51,7 +51,7 @@ fn kernel(call: Call, index: usize) -> String {
         }
     }
     let operands = operands.join(", ");
-    if signature.result == "void" {
+    if signature.result.is_void() {
         writeln!(text, "  call void @{name}({operands})").expect("a string");
     } else {
         let result = &signature.result;
@@ -64,7 +64,7 @@ fn kernel(call: Call, index: usize) -> String {
 
 fn declaration(call: Call) -> String {
     let signature = call.signature();
-    let types: Vec<&str> = signature.operands.iter().map(|operand| operand.0.as_str()).collect();
+    let types: Vec<String> = signature.operands.iter().map(|operand| operand.0.to_string()).collect();
     format!("declare {} @{}({})\n", signature.result, call.name(), types.join(", "))
 }
 

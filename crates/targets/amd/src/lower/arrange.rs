@@ -2,9 +2,9 @@
 //!
 //! Left to itself, LLVM loads each fragment just in front of its use and waits for it there.
 
-use amdgcn_isa::{Arch, CDNA};
-use llir::Type;
-use llir::passes::{Groups, Mark, MarkCall, interleave};
+use amdgcn_isa::{Arch, CDNA, Role, memory, system};
+use llir::passes::{Group, Groups, Mark, MarkCall, interleave};
+use llir::{Callee, Type};
 
 /// The address space of LDS.
 const LDS: u8 = 3;
@@ -19,17 +19,14 @@ struct Order {
 }
 
 impl Groups for Order {
-    fn is_product(&self, name: &str) -> bool {
-        name.starts_with("llvm.amdgcn.mfma.") || name.starts_with("llvm.amdgcn.wmma.")
-    }
-
-    fn is_load(&self, name: &str) -> bool {
-        // Copies to LDS have no result to wait for.
-        name.starts_with("llvm.amdgcn.raw.ptr.buffer.load.") && !name.ends_with(".lds")
-    }
-
-    fn is_exchange(&self, name: &str) -> bool {
-        name.starts_with("llvm.amdgcn.permlane")
+    fn group(&self, callee: &Callee) -> Option<Group> {
+        let row = amdgcn_isa::of(callee)?;
+        match row.role {
+            Some(Role::Multiply) => Some(Group::Product),
+            Some(Role::Permute) => Some(Group::Exchange),
+            // Copies to LDS have no result to wait for.
+            _ => (*row == memory::RAW_PTR_BUFFER_LOAD).then_some(Group::Load),
+        }
     }
 
     fn shared(&self) -> u8 {
@@ -50,10 +47,10 @@ impl Groups for Order {
         // Waits are written otherwise by each generation of RDNA, and LLVM places its own.
         let wait = |bits: i64| {
             let args = vec![(Type::I32, bits)];
-            CDNA.has(self.arch).then_some(MarkCall { name: "llvm.amdgcn.s.waitcnt", args })
+            CDNA.has(self.arch).then_some(MarkCall { intrinsic: &system::S_WAITCNT, args })
         };
         match mark {
-            Mark::Fence => Some(MarkCall { name: "llvm.amdgcn.sched.barrier", args: vec![(Type::I32, 0)] }),
+            Mark::Fence => Some(MarkCall { intrinsic: &system::SCHED_BARRIER, args: vec![(Type::I32, 0)] }),
             Mark::SharedLoads(count) => wait(counters(ANY_LOADS, count)),
             Mark::Loads(count) => wait(counters(count, ANY_SHARED)),
         }

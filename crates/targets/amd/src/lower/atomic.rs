@@ -95,9 +95,9 @@ pub(super) fn rmw(
     let ty = b.ty(*values.first()?).with_lanes(values.len() as u32);
     let kind = kind(arch, rmw, ty)?;
     let value = joined(b, values);
-    let by_buffer = buffer::atomic_name(arch, rmw, access, ty).filter(|_| !lanes.tuning.plain_atomics);
+    let by_buffer = buffer::atomic_row(arch, rmw, access, ty).filter(|_| !lanes.tuning.plain_atomics);
     let old = match by_buffer {
-        Some(name) => ordered(b, access, |b| buffer::atomic(b, (arch, &name), access, value)),
+        Some(row) => ordered(b, access, |b| buffer::atomic(b, (arch, row), access, value)),
         None => {
             let memory = memory(access, ordering(access.order), ty);
             guarded(b, access, ty, |b, pointer| b.atomic_rmw_with(kind, pointer, value, memory))

@@ -6,16 +6,12 @@
 //! access bytes that are out of bounds: loads give zeros there, stores and atomics do nothing.
 
 use super::access::{is_streamed, joined};
-use super::{pure, together};
-use amdgcn_isa::{Arch, Archs, CDNA};
+use amdgcn_isa::{Arch, Archs, CDNA, Row, memory};
 use lanes::{Access, AtomicAccess, Near};
 use llir::{FunctionBuilder, Type, Value, Values};
 use std::borrow::Cow;
 use ttir::ops::atomic::{Rmw, Scope};
 use ttir::ops::memory::CacheModifier;
-
-/// Makes a buffer.
-const MAKE: &str = "llvm.amdgcn.make.buffer.rsrc.p8.p1";
 
 /// How far in front of a parameter its buffer begins.
 const BEHIND: i64 = 1 << 30;
@@ -51,23 +47,13 @@ fn words(access: &Access) -> Type {
     }
 }
 
-/// `v4i32`, `f32`.
-fn suffix(ty: Type) -> String {
-    let kind = match ty.lane() {
-        Type::BF16 => "bf",
-        lane if lane.is_float() => "f",
-        _ => "i",
-    };
-    let count = if ty.is_vector() { format!("v{}", ty.lanes()) } else { String::new() };
-    format!("{count}{kind}{}", ty.lane_bits())
-}
-
 /// The operands behind the value: buffer, offset of a lane, offset of all lanes, how it is cached.
 pub(super) fn place(b: &mut FunctionBuilder<'_>, arch: Arch, access: &Access, near: Near) -> [Value; 4] {
     let back = b.i64(-BEHIND);
     let base = b.offset(near.base, back);
     let (stride, bytes, flags) = (b.int(Type::int(16), 0), b.i64(BYTES), b.i32(flags(arch)));
-    let buffer = pure(b, MAKE, Type::pointer(8), &[base, stride, bytes, flags]);
+    let buffer =
+        b.intrinsic(&memory::MAKE_BUFFER_RSRC_P8_P1, Type::pointer(8), &[base, stride, bytes, flags]);
     let size = b.i32(near.element_bytes as i32);
     let offset = b.mul(near.index, size);
     let low = access.offset & CONSTANTS;
@@ -87,11 +73,12 @@ pub(super) fn place(b: &mut FunctionBuilder<'_>, arch: Arch, access: &Access, ne
 
 /// The text as an LLVM of some version takes it: before 21, the bytes of a buffer are 32 bits.
 pub(crate) fn dialect(text: &str, version: u32) -> Cow<'_, str> {
-    if version >= 21 || !text.contains(MAKE) {
+    let make = memory::MAKE_BUFFER_RSRC_P8_P1.name;
+    if version >= 21 || !text.contains(make) {
         return Cow::Borrowed(text);
     }
-    let declared = format!("@{MAKE}(ptr addrspace(1), i16, i64, i32)");
-    let text = text.replace(&declared, &format!("@{MAKE}(ptr addrspace(1), i16, i32, i32)"));
+    let declared = format!("@{make}(ptr addrspace(1), i16, i64, i32)");
+    let text = text.replace(&declared, &format!("@{make}(ptr addrspace(1), i16, i32, i32)"));
     Cow::Owned(text.replace(&format!("i16 0, i64 {BYTES}, "), &format!("i16 0, i32 {}, ", BYTES as i32)))
 }
 
@@ -104,8 +91,7 @@ pub(super) fn load(
 ) -> Values {
     let words = words(access);
     let operands = place(b, arch, access, near);
-    let name = format!("llvm.amdgcn.raw.ptr.buffer.load.{}", suffix(words));
-    let loaded = together(b, &name, words, &operands);
+    let loaded = b.intrinsic(&memory::RAW_PTR_BUFFER_LOAD, words, &operands);
     let ty = access.element.with_lanes(access.count as u32);
     let mut all = if ty == words { loaded } else { b.bitcast(loaded, ty) };
     if let Some(mask) = access.mask
@@ -132,35 +118,39 @@ pub(super) fn store(
     let all = joined(b, values);
     let all = if b.ty(all) == words { all } else { b.bitcast(all, words) };
     let [buffer, offset, zero, cached] = place(b, arch, access, near);
-    let name = format!("llvm.amdgcn.raw.ptr.buffer.store.{}", suffix(words));
-    b.intrinsic_void(&name, &[all, buffer, offset, zero, cached]);
+    b.intrinsic_void(&memory::RAW_PTR_BUFFER_STORE, &[all, buffer, offset, zero, cached]);
 }
 
 /// What combines a value into memory without a branch for a mask, if there is an instruction for the memory, the
 /// operation and the type, and it is atomic among all who may look.
-pub(super) fn atomic_name(arch: Arch, rmw: Rmw, access: &AtomicAccess, ty: Type) -> Option<String> {
+pub(super) fn atomic_row(arch: Arch, rmw: Rmw, access: &AtomicAccess, ty: Type) -> Option<&'static Row> {
     // Others than this device see what its caches hold only where an atomic of llir says so.
     access.near.filter(|_| access.scope != Scope::Sys)?;
-    let (operation, ty) = match rmw {
-        Rmw::Fadd => ("fadd", ty),
-        Rmw::Exch => ("swap", Type::int(ty.lane_bits() as u16)),
-        Rmw::Add => ("add", ty),
-        Rmw::And => ("and", ty),
-        Rmw::Or => ("or", ty),
-        Rmw::Xor => ("xor", ty),
-        Rmw::Max => ("smax", ty),
-        Rmw::Min => ("smin", ty),
-        Rmw::Umax => ("umax", ty),
-        Rmw::Umin => ("umin", ty),
+    let row = match rmw {
+        Rmw::Fadd if ty.is_vector() => &memory::RAW_PTR_BUFFER_ATOMIC_FADD_PAIRS,
+        Rmw::Fadd => &memory::RAW_PTR_BUFFER_ATOMIC_FADD,
+        Rmw::Exch => &memory::RAW_PTR_BUFFER_ATOMIC_SWAP,
+        Rmw::Add => &memory::RAW_PTR_BUFFER_ATOMIC_ADD,
+        Rmw::And => &memory::RAW_PTR_BUFFER_ATOMIC_AND,
+        Rmw::Or => &memory::RAW_PTR_BUFFER_ATOMIC_OR,
+        Rmw::Xor => &memory::RAW_PTR_BUFFER_ATOMIC_XOR,
+        Rmw::Max => &memory::RAW_PTR_BUFFER_ATOMIC_SMAX,
+        Rmw::Min => &memory::RAW_PTR_BUFFER_ATOMIC_SMIN,
+        Rmw::Umax => &memory::RAW_PTR_BUFFER_ATOMIC_UMAX,
+        Rmw::Umin => &memory::RAW_PTR_BUFFER_ATOMIC_UMIN,
     };
-    let name = format!("llvm.amdgcn.raw.ptr.buffer.atomic.{operation}.{}", suffix(ty));
-    amdgcn_isa::find(&name).is_some_and(|call| call.row.is_on(arch)).then_some(name)
+    (row.is_on(arch) && row.takes(words_of(row, ty))).then_some(row)
+}
+
+/// The type of what such an instruction takes for a value: exchanges are of integers.
+fn words_of(row: &Row, ty: Type) -> Type {
+    if *row == memory::RAW_PTR_BUFFER_ATOMIC_SWAP { ty.as_int() } else { ty }
 }
 
 /// Combines a value into memory by such an instruction; what was there before.
 pub(super) fn atomic(
     b: &mut FunctionBuilder<'_>,
-    (arch, name): (Arch, &str),
+    (arch, row): (Arch, &'static Row),
     atomic: &AtomicAccess,
     value: Value,
 ) -> Value {
@@ -169,11 +159,9 @@ pub(super) fn atomic(
     let access = Access::new(atomic.pointer, atomic.offset, ty.lane(), ty.lanes() as usize);
     let access = Access { mask: atomic.mask, near: atomic.near, ..access };
     let [buffer, offset, zero, cached] = place(b, arch, &access, near);
-    // Exchanges are of integers.
-    let is_exchange = name.contains(".swap.");
-    let words = if is_exchange { ty.as_int() } else { ty };
+    let words = words_of(row, ty);
     let given = if words == ty { value } else { b.bitcast(value, words) };
-    let old = together(b, name, words, &[given, buffer, offset, zero, cached]);
+    let old = b.intrinsic(row, words, &[given, buffer, offset, zero, cached]);
     if words == ty { old } else { b.bitcast(old, ty) }
 }
 

@@ -10,12 +10,11 @@
 //! What an instruction makes of numbers that are too large is a matter of a mode of the wave: they become the largest
 //! finite number, or NaN, in front of it.
 
-use super::pure;
-use amdgcn_isa::Arch;
+use amdgcn_isa::{Arch, Row, convert};
 use elementwise::Rounding;
 use ir::FloatKind::{self, BF16, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F16, F32, F64};
 use lanes::{Cx, Handler, Result};
-use llir::{FloatCompare, FunctionBuilder, Op, Type, Value};
+use llir::{FloatCompare, FunctionBuilder, Op, Type, Value, intrinsics};
 use ttir::ops::arith_cast::{self, FpToFpOp, TRUNCF};
 use ttir::types::{elem, is_tensor};
 
@@ -23,9 +22,9 @@ use ttir::types::{elem, is_tensor};
 struct Small {
     kind: FloatKind,
     /// The intrinsic that reads it.
-    reader: &'static str,
+    reader: &'static Row,
     /// The one that writes it.
-    writer: &'static str,
+    writer: &'static Row,
     /// The largest number.
     max: f64,
     /// From which size on a number is not held at the largest one, but NaN.
@@ -33,11 +32,11 @@ struct Small {
 }
 
 const fn fp8(kind: FloatKind, max: f64, nan_from: Option<f64>) -> Small {
-    Small { kind, reader: "llvm.amdgcn.cvt.f32.fp8", writer: "llvm.amdgcn.cvt.pk.fp8.f32", max, nan_from }
+    Small { kind, reader: &convert::CVT_F32_FP8, writer: &convert::CVT_PK_FP8_F32, max, nan_from }
 }
 
 const fn bf8(kind: FloatKind, max: f64, nan_from: Option<f64>) -> Small {
-    Small { kind, reader: "llvm.amdgcn.cvt.f32.bf8", writer: "llvm.amdgcn.cvt.pk.bf8.f32", max, nan_from }
+    Small { kind, reader: &convert::CVT_F32_BF8, writer: &convert::CVT_PK_BF8_F32, max, nan_from }
 }
 
 static FNUZ: [Small; 2] = [fp8(F8E4M3FNUZ, 240.0, Some(248.0)), bf8(F8E5M2FNUZ, 57344.0, Some(61440.0))];
@@ -67,7 +66,7 @@ pub(super) fn one(
     if to == F32 {
         let wide = b.resize_unsigned(value, Type::I32);
         let byte = b.i32(0);
-        return Some(pure(b, small(from)?.reader, Type::F32, &[wide, byte]));
+        return Some(b.intrinsic(small(from)?.reader, Type::F32, &[wide, byte]));
     }
     let exact = from == F32 && rounding == Rounding::NearestEven && b.ty(value) == Type::F32;
     small(to).filter(|_| exact).map(|small| narrow(b, small, value))
@@ -77,7 +76,7 @@ pub(super) fn one(
 fn narrow(b: &mut FunctionBuilder<'_>, small: &Small, value: Value) -> Value {
     let number = held(b, small, value);
     let (old, low) = (b.poison(Type::I32), b.bool(false));
-    let pair = pure(b, small.writer, Type::I32, &[number, number, old, low]);
+    let pair = b.intrinsic(small.writer, Type::I32, &[number, number, old, low]);
     b.resize_unsigned(pair, Type::int(8))
 }
 
@@ -85,10 +84,10 @@ fn narrow(b: &mut FunctionBuilder<'_>, small: &Small, value: Value) -> Value {
 fn held(b: &mut FunctionBuilder<'_>, small: &Small, value: Value) -> Value {
     let ty = Type::F32;
     let [least, most, nan] = [-small.max, small.max, f64::NAN].map(|number| b.float(ty, number));
-    let held = pure(b, "llvm.amdgcn.fmed3.f32", ty, &[value, least, most]);
+    let held = b.intrinsic(&convert::FMED3, ty, &[value, least, most]);
     let is_number = match small.nan_from {
         Some(limit) => {
-            let (size, limit) = (b.intrinsic("llvm.fabs", ty, &[value]), b.float(ty, limit));
+            let (size, limit) = (b.intrinsic(&intrinsics::FABS, ty, &[value]), b.float(ty, limit));
             b.fcmp(FloatCompare::Olt, size, limit)
         }
         None => b.fcmp(FloatCompare::Ord, value, value),
@@ -142,7 +141,7 @@ fn narrow_all(formats: &'static [Small], cx: &mut Cx<'_>, op: ir::Op) -> Result<
         let mut word = b.poison(Type::I32);
         for (half, two) in numbers.chunks(2).enumerate() {
             let upper = b.bool(half == 1);
-            word = pure(b, small.writer, Type::I32, &[two[0], two[two.len() - 1], word, upper]);
+            word = b.intrinsic(small.writer, Type::I32, &[two[0], two[two.len() - 1], word, upper]);
         }
         let bytes = b.bitcast(word, Type::I8.vector(4));
         narrow.extend((0..four.len() as u32).map(|at| b.extract(bytes, at)));

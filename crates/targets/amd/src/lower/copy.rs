@@ -4,15 +4,12 @@
 //! The lanes of a wave are written one behind the other from an address of all of them. A lane that is masked off reads
 //! out of bounds, and so writes zeros. A copy counts among the loads that `s_waitcnt` waits for.
 
+use super::arrange;
 use super::buffer::{near, place};
-use super::{arrange, pure};
-use amdgcn_isa::{Arch, CDNA};
+use amdgcn_isa::{Arch, CDNA, exchange, memory, system};
 use lanes::{Access, Pending};
 use llir::{FunctionBuilder, Op, Type, Value};
 use std::borrow::Cow;
-
-/// What copies.
-const COPY: &str = "llvm.amdgcn.raw.ptr.buffer.load.lds";
 
 /// Begins a copy; `false` where there is no instruction for it.
 pub(super) fn begin(
@@ -33,18 +30,18 @@ pub(super) fn begin(
     let to = b.gep(Type::I8, to, offset);
     let space = b.ty(to);
     let address = b.cast(Op::PTRTOINT, to, Type::I32);
-    let first = pure(b, "llvm.amdgcn.readfirstlane.i32", Type::I32, &[address]);
+    let first = b.intrinsic(&exchange::READFIRSTLANE, Type::I32, &[address]);
     let first = b.cast(Op::INTTOPTR, first, space);
     let [buffer, place, zero, cached] = place(b, arch, from, near);
     let size = b.i32(bytes as i32);
-    b.intrinsic_void(COPY, &[buffer, first, size, place, zero, zero, cached]);
+    b.intrinsic_void(&memory::RAW_PTR_BUFFER_LOAD_LDS, &[buffer, first, size, place, zero, zero, cached]);
     true
 }
 
 /// Waits until at most so many are under way.
 pub(super) fn wait(b: &mut FunctionBuilder<'_>, pending: Pending) {
     let counters = b.i32(arrange::loads_left(pending.copies) as i32);
-    b.intrinsic_void("llvm.amdgcn.s.waitcnt", &[counters]);
+    b.intrinsic_void(&system::S_WAITCNT, &[counters]);
 }
 
 /// Numbers of metadata that no module has.
@@ -58,25 +55,25 @@ const RELEASE: &str = "fence syncscope(\"workgroup\") release";
 /// that what barriers wait for is said: accesses of LDS. Those of device memory are in order for the waves of a compute
 /// unit of these machines.
 pub(crate) fn scopes(text: &str) -> Cow<'_, str> {
-    if !text.contains(COPY) {
+    let (copy, wait) = (memory::RAW_PTR_BUFFER_LOAD_LDS.name, system::S_WAITCNT.name);
+    if !text.contains(copy) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + text.len() / 8);
-    let done = format!(
-        "call void @llvm.amdgcn.s.waitcnt(i32 {})\n  fence syncscope(\"wavefront\") release",
-        arrange::SHARED_DONE
-    );
+    let done =
+        format!("call void @{wait}(i32 {})\n  fence syncscope(\"wavefront\") release", arrange::SHARED_DONE);
     for line in text.lines() {
         out.push_str(&line.replace(RELEASE, &done));
-        if line.trim_start().starts_with("call ") && line.contains(COPY) {
+        if line.trim_start().starts_with("call ") && line.contains(copy) {
             out.push_str(&format!(", !alias.scope !{}", SCOPE + 2));
         } else if line.contains(" = load ") && line.contains(", ptr addrspace(3) ") {
             out.push_str(&format!(", !noalias !{}", SCOPE + 2));
         }
         out.push('\n');
     }
-    if !text.contains("declare void @llvm.amdgcn.s.waitcnt(i32)") {
-        out.push_str("declare void @llvm.amdgcn.s.waitcnt(i32)\n");
+    let declared = format!("declare void @{wait}(i32)");
+    if !text.contains(&declared) {
+        out.extend([&declared, "\n"]);
     }
     let [domain, scope, list] = [SCOPE, SCOPE + 1, SCOPE + 2];
     out.push_str(&format!(

@@ -1,8 +1,7 @@
 //! Lanes reading each other's values: by the operand patterns of instructions (DPP) where there is one, by `ds_swizzle`
 //! within 32 lanes, a single lane by `readlane`, else by an address (`ds_bpermute`).
 
-use super::{pure, together};
-use amdgcn_isa::{Arch, RDNA};
+use amdgcn_isa::{Arch, RDNA, exchange};
 use lanes::Shuffle;
 use llir::{FunctionBuilder, IntCompare, Type, Value};
 
@@ -44,7 +43,7 @@ pub(super) fn shuffle(b: &mut FunctionBuilder<'_>, arch: Arch, shuffle: Shuffle,
             permute(b, from, value)
         }
         Shuffle::Index(from) if b.as_int(from).is_some() => {
-            together(b, "llvm.amdgcn.readlane.i32", Type::I32, &[value, from])
+            b.intrinsic(&exchange::READLANE, Type::I32, &[value, from])
         }
         Shuffle::Index(from) => permute(b, from, value),
     }
@@ -53,18 +52,18 @@ pub(super) fn shuffle(b: &mut FunctionBuilder<'_>, arch: Arch, shuffle: Shuffle,
 /// The number of this lane in its wave: how many lanes are below it.
 fn lane(b: &mut FunctionBuilder<'_>, arch: Arch) -> Value {
     let (all, zero) = (b.i32(-1), b.i32(0));
-    let low = pure(b, "llvm.amdgcn.mbcnt.lo", Type::I32, &[all, zero]);
+    let low = b.intrinsic(&exchange::MBCNT_LO, Type::I32, &[all, zero]);
     if arch.wave().lanes() == 32 {
         return low;
     }
-    pure(b, "llvm.amdgcn.mbcnt.hi", Type::I32, &[all, low])
+    b.intrinsic(&exchange::MBCNT_HI, Type::I32, &[all, low])
 }
 
 /// From a lane by its number: addresses are those of words.
 fn permute(b: &mut FunctionBuilder<'_>, from: Value, value: Value) -> Value {
     let two = b.i32(2);
     let address = b.shl(from, two);
-    together(b, "llvm.amdgcn.ds.bpermute", Type::I32, &[address, value])
+    b.intrinsic(&exchange::DS_BPERMUTE, Type::I32, &[address, value])
 }
 
 /// A lane that an operand pattern reads, of those that have the value of the lane whose number differs in these bits.
@@ -84,12 +83,12 @@ fn exchange(b: &mut FunctionBuilder<'_>, arch: Arch, bits: u32, value: Value) ->
             let [low, high] = SAME_LANES.map(|word| b.i32(word));
             let no = b.bool(false);
             let args = [value, value, low, high, no, no];
-            together(b, "llvm.amdgcn.permlanex16.i32", Type::I32, &args)
+            b.intrinsic(&exchange::PERMLANEX16, Type::I32, &args)
         }
         None if bits < 32 => {
             // The lane is kept and the bits are turned.
             let word = b.i32((bits << 10 | 0x1f) as i32);
-            together(b, "llvm.amdgcn.ds.swizzle", Type::I32, &[value, word])
+            b.intrinsic(&exchange::DS_SWIZZLE, Type::I32, &[value, word])
         }
         None => {
             let (lane, bits) = (lane(b, arch), b.i32(bits as i32));
@@ -103,7 +102,7 @@ fn by_pattern(b: &mut FunctionBuilder<'_>, control: i32, value: Value) -> Value 
     let [zero, control, all] = [0, control, 15].map(|number| b.i32(number));
     let bounded = b.bool(true);
     let args = [zero, value, control, all, all, bounded];
-    together(b, "llvm.amdgcn.update.dpp.i32", Type::I32, &args)
+    b.intrinsic(&exchange::UPDATE_DPP, Type::I32, &args)
 }
 
 #[cfg(test)]

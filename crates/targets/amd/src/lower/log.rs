@@ -5,7 +5,7 @@
 
 use crate::log::{HEAD, Kind};
 use lanes::{AssertPlace, PrintCall};
-use llir::{Flags, FunctionBuilder, IntCompare, Memory, Ordering, Rmw, SyncScope, Type, Value};
+use llir::{Flags, FunctionBuilder, IntCompare, Memory, Ordering, Rmw, SyncScope, Type, Value, intrinsics};
 
 /// Prints a line.
 pub(super) fn print(b: &mut FunctionBuilder<'_>, call: &PrintCall<'_>) {
@@ -17,7 +17,7 @@ pub(super) fn assert_fail(b: &mut FunctionBuilder<'_>, place: &AssertPlace<'_>) 
     let AssertPlace { message, file, function, line } = place;
     let text = format!("device-side assertion failed: {message}, at {file}:{line} in {function}");
     write(b, Kind::Assert, &text, &[]);
-    b.intrinsic_void("llvm.trap", &[]);
+    b.intrinsic_void(&intrinsics::TRAP, &[]);
 }
 
 /// Writes a record, where there is a log with room for it.

@@ -1,10 +1,10 @@
 //! Elementary functions by instructions. Those of 32 bits are exact to about one unit and take denormal numbers for
 //! zero, so that arguments which may be denormal are scaled.
 
-use super::pure;
+use amdgcn_isa::{Row, convert};
 use elementwise::Math;
 use elementwise::lane_math::{by_base_two, plainly, quotient};
-use llir::{FloatCompare, FunctionBuilder, Type, Value};
+use llir::{FloatCompare, FunctionBuilder, Type, Value, intrinsics};
 use std::f64::consts::{LN_2, LOG2_E};
 
 /// The smallest normal number of 32 bits, by its exponent.
@@ -15,10 +15,12 @@ pub(super) fn exact(b: &mut FunctionBuilder<'_>, function: Math, x: &[Value]) ->
     let ty = b.ty(x[0]);
     match (function, ty) {
         (Math::Exp, Type::F32) => Some(plainly(b, |b| exp(b, x[0]))),
-        (Math::Exp2, Type::F32) => Some(pure(b, "llvm.amdgcn.exp2.f32", ty, x)),
-        (Math::Sqrt, Type::F32) => Some(plainly(b, |b| root(b, "llvm.amdgcn.sqrt.f32", x[0], (32, -16)))),
-        (Math::Rsqrt, Type::F32) => Some(plainly(b, |b| root(b, "llvm.amdgcn.rsq.f32", x[0], (24, 12)))),
-        (Math::Sqrt | Math::PreciseSqrt, Type::F32 | Type::F64) => Some(b.intrinsic("llvm.sqrt", ty, x)),
+        (Math::Exp2, Type::F32) => Some(b.intrinsic(&convert::EXP2, ty, x)),
+        (Math::Sqrt, Type::F32) => Some(plainly(b, |b| root(b, &convert::SQRT, x[0], (32, -16)))),
+        (Math::Rsqrt, Type::F32) => Some(plainly(b, |b| root(b, &convert::RSQ, x[0], (24, 12)))),
+        (Math::Sqrt | Math::PreciseSqrt, Type::F32 | Type::F64) => {
+            Some(b.intrinsic(&intrinsics::SQRT, ty, x))
+        }
         (Math::DivideByShared, Type::F32) => Some(quotient(b, x[0], x[1], &reciprocal)),
         _ => None,
     }
@@ -38,21 +40,21 @@ fn exp(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
     let [factor, ln2, rest, low, high, one] =
         [LOG2_E, -nearest, nearest - LN_2, -1e-3, 1e-3, 1.0].map(|number| b.float(ty, number));
     let product = b.fmul(x, factor);
-    let lost = b.intrinsic("llvm.fma", ty, &[product, ln2, x]);
-    let lost = b.intrinsic("llvm.fma", ty, &[product, rest, lost]);
-    let lost = pure(b, "llvm.amdgcn.fmed3.f32", ty, &[lost, low, high]);
-    let power = pure(b, "llvm.amdgcn.exp2.f32", ty, &[product]);
+    let lost = b.intrinsic(&intrinsics::FMA, ty, &[product, ln2, x]);
+    let lost = b.intrinsic(&intrinsics::FMA, ty, &[product, rest, lost]);
+    let lost = b.intrinsic(&convert::FMED3, ty, &[lost, low, high]);
+    let power = b.intrinsic(&convert::EXP2, ty, &[product]);
     let correction = b.fadd(lost, one);
     b.fmul(power, correction)
 }
 
 /// A root by an instruction, of a denormal number times `2^up`, and then times `2^down`.
-fn root(b: &mut FunctionBuilder<'_>, name: &str, x: Value, (up, down): (i32, i32)) -> Value {
+fn root(b: &mut FunctionBuilder<'_>, row: &'static Row, x: Value, (up, down): (i32, i32)) -> Value {
     let [smallest, up, down, one] = [SMALLEST, up, down, 0].map(|exponent| power_of_two(b, exponent));
     let is_small = b.fcmp(FloatCompare::Olt, x, smallest);
     let scale = b.select(is_small, up, one);
     let scaled = b.fmul(x, scale);
-    let root = pure(b, name, Type::F32, &[scaled]);
+    let root = b.intrinsic(row, Type::F32, &[scaled]);
     let back = b.select(is_small, down, one);
     b.fmul(root, back)
 }
@@ -63,8 +65,8 @@ pub(super) fn fast(b: &mut FunctionBuilder<'_>, name: &str, x: &[Value]) -> Opti
     if ty != Type::F32 {
         return None;
     }
-    let exp2 = |b: &mut FunctionBuilder<'_>, x| pure(b, "llvm.amdgcn.exp2.f32", Type::F32, &[x]);
-    let log2 = |b: &mut FunctionBuilder<'_>, x| pure(b, "llvm.amdgcn.log.f32", Type::F32, &[x]);
+    let exp2 = |b: &mut FunctionBuilder<'_>, x| b.intrinsic(&convert::EXP2, Type::F32, &[x]);
+    let log2 = |b: &mut FunctionBuilder<'_>, x| b.intrinsic(&convert::LOG, Type::F32, &[x]);
     match (name, x) {
         ("dividef" | "fdividef" | "divide" | "fdivide", [x, y]) => {
             let reciprocal = reciprocal(b, *y);
@@ -76,7 +78,7 @@ pub(super) fn fast(b: &mut FunctionBuilder<'_>, name: &str, x: &[Value]) -> Opti
 }
 
 fn reciprocal(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
-    pure(b, "llvm.amdgcn.rcp.f32", Type::F32, &[x])
+    b.intrinsic(&convert::RCP, Type::F32, &[x])
 }
 
 /// The high half of the product of two integers of 32 or 64 bits.

@@ -1,9 +1,9 @@
 //! Matrix instructions: a row of the machine as the call of an intrinsic.
 
-use amdgcn_isa::{Arch, Number as IsaNumber, Row};
+use amdgcn_isa::{Arch, Number as IsaNumber, Row, Signature};
 use ir::FloatKind::{BF16, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F16, F32, F64};
 use lanes::Multiply;
-use llir::{FunctionBuilder, Purity, Type, Value};
+use llir::{FunctionBuilder, Type, Value};
 use ttgir::{MatrixRow, Number};
 
 /// Which numbers of the machine's rows are which of the table of intrinsics.
@@ -28,7 +28,7 @@ pub(crate) fn intrinsic(arch: Arch, row: &MatrixRow) -> Option<&'static Row> {
     // A few rows with many columns are made by instructions that make many small blocks.
     let blocks = row.n[0] / row.m;
     let wanted = [row.m, row.n[0] / blocks, row.k / blocks, blocks];
-    amdgcn_isa::rows().find(|isa| {
+    amdgcn_isa::matrices().find(|isa| {
         isa.is_on(arch)
             && isa.matrix.is_some_and(|matrix| {
                 let size = [matrix.m, matrix.n, matrix.k, matrix.blocks];
@@ -40,11 +40,7 @@ pub(crate) fn intrinsic(arch: Arch, row: &MatrixRow) -> Option<&'static Row> {
 /// Emits a row: `sums + a · b` for what a lane holds of each. With a block, all blocks take the `a` of that one.
 pub(super) fn multiplier(arch: Arch, row: &MatrixRow, block: Option<u32>) -> Option<Box<Multiply>> {
     let call = intrinsic(arch, row)?.calls().next()?;
-    let (name, signature) = (call.name(), call.signature());
-    let result = type_of(&signature.result)?;
-    let operands: Option<Vec<(Type, bool)>> =
-        signature.operands.iter().map(|(ty, constant)| Some((type_of(ty)?, *constant))).collect();
-    let operands = operands?;
+    let (called, Signature { result, operands }) = (call.row, call.signature());
     let blocks = i64::from((row.n[0] / row.m).ilog2());
     Some(Box::new(move |b, factors, sums| {
         let mut lists = [factors[0], factors[1], sums].into_iter();
@@ -65,7 +61,7 @@ pub(super) fn multiplier(arch: Arch, row: &MatrixRow, block: Option<u32>) -> Opt
                 false => pack(b, lists.next()?, ty),
             });
         }
-        let result = b.call_symbol(&name, result, &args, Purity::Pure)?;
+        let result = b.intrinsic(called, result, &args);
         Some((0..sums.len() as u32).map(|at| b.extract(result, at)).collect())
     }))
 }
@@ -76,29 +72,9 @@ pub(super) fn pack(b: &mut FunctionBuilder<'_>, values: &[Value], ty: Type) -> V
     if b.ty(all) == ty { all } else { b.bitcast(all, ty) }
 }
 
-/// A type as LLVM writes it.
-fn type_of(text: &str) -> Option<Type> {
-    let scalar = |text: &str| {
-        Some(match text {
-            "half" => Type::F16,
-            "bfloat" => Type::BF16,
-            "float" => Type::F32,
-            "double" => Type::F64,
-            other => Type::int(other.strip_prefix('i')?.parse().ok()?),
-        })
-    };
-    match text.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) {
-        Some(inside) => {
-            let (count, element) = inside.split_once(" x ")?;
-            Some(scalar(element)?.vector(count.parse().ok()?))
-        }
-        None => scalar(text),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{intrinsic, type_of};
+    use super::intrinsic;
     use crate::machine::MACHINES;
     use ttgir::FragmentKind;
 
@@ -112,12 +88,9 @@ mod tests {
                 let operands: Vec<_> = signature.operands.iter().filter(|operand| !operand.1).collect();
                 let FragmentKind::Runs { k_base, .. } = row.fragments else { panic!("{row}") };
                 assert_eq!(row.is_narrow(), isa.matrix.is_some_and(|matrix| matrix.blocks > 1));
-                let bits = |text: &str| {
-                    let ty = type_of(text).expect("a type");
-                    ty.lane_bits() * ty.lanes()
-                };
-                assert_eq!(bits(&operands[0].0), k_base * row.a.bits(), "{arch}: {row}");
-                assert_eq!(bits(&operands[2].0) * machine.warp_size, row.m * row.n[0] * row.c.bits());
+                let bits = |ty: llir::Type| ty.lane_bits() * ty.lanes();
+                assert_eq!(bits(operands[0].0), k_base * row.a.bits(), "{arch}: {row}");
+                assert_eq!(bits(operands[2].0) * machine.warp_size, row.m * row.n[0] * row.c.bits());
             }
         }
     }

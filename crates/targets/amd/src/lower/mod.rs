@@ -21,14 +21,14 @@ mod schedule;
 
 pub use arrange::arrange;
 
-use amdgcn_isa::{Arch, CDNA, RDNA};
+use amdgcn_isa::{Arch, CDNA, RDNA, Row, system};
 use elementwise::{Abilities, Division, ElementTarget, Math, MinMax, Rounding};
 use ir::{FloatKind, Module, Op};
 use lanes::{
     Access, AssertPlace, AtomicAccess, CompareSwap, Handler, LaneTarget, Multiply, Overflow, Pending,
     PrintCall, Reductions, ScaledMultiply, Shuffle,
 };
-use llir::{FunctionBuilder, Kernel, Memory, Ordering, Purity, SyncScope, Type, Value, Values};
+use llir::{FunctionBuilder, Kernel, Memory, Ordering, SyncScope, Type, Value, Values};
 use ttgir::{Machine, MatrixRow};
 use ttir::ops::atomic::Rmw;
 use ttir::ops::dot::ScaleType;
@@ -71,23 +71,8 @@ impl Lanes {
     }
 }
 
-/// Calls an intrinsic that only computes its result and that lanes compute each for itself.
-fn pure(b: &mut FunctionBuilder<'_>, name: &str, ty: Type, args: &[Value]) -> Value {
-    call(b, name, ty, args, Purity::Pure)
-}
-
-/// Calls an intrinsic that has to stay where it is: lanes take part in it together, or it does something besides.
-fn together(b: &mut FunctionBuilder<'_>, name: &str, ty: Type, args: &[Value]) -> Value {
-    call(b, name, ty, args, Purity::Impure)
-}
-
-fn call(b: &mut FunctionBuilder<'_>, name: &str, ty: Type, args: &[Value], purity: Purity) -> Value {
-    debug_assert!(amdgcn_isa::find(name).is_some(), "`{name}` is in no row");
-    b.call_symbol(name, ty, args, purity).expect("the intrinsic has a result")
-}
-
-/// The names of the axes of the grid.
-const AXES: [&str; 3] = ["x", "y", "z"];
+/// The position of the program along each axis of the grid.
+static AXES: [&Row; 3] = [&system::WORKGROUP_ID_X, &system::WORKGROUP_ID_Y, &system::WORKGROUP_ID_Z];
 
 impl LaneTarget for Lanes {
     fn machine(&self) -> &Machine {
@@ -132,20 +117,20 @@ impl LaneTarget for Lanes {
     }
 
     fn thread_id(&self, b: &mut FunctionBuilder<'_>) -> Value {
-        pure(b, "llvm.amdgcn.workitem.id.x", Type::I32, &[])
+        b.intrinsic(&system::WORKITEM_ID_X, Type::I32, &[])
     }
 
     fn uniform(&self, b: &mut FunctionBuilder<'_>, value: Value) -> Value {
         // All lanes of a wave have the value, so it does not matter which of them are active where it is read.
-        pure(b, "llvm.amdgcn.readfirstlane.i32", Type::I32, &[value])
+        b.intrinsic(&amdgcn_isa::exchange::READFIRSTLANE, Type::I32, &[value])
     }
 
     fn program_id(&self, b: &mut FunctionBuilder<'_>, axis: u32) -> Value {
-        pure(b, &format!("llvm.amdgcn.workgroup.id.{}", AXES[axis as usize]), Type::I32, &[])
+        b.intrinsic(AXES[axis as usize], Type::I32, &[])
     }
 
     fn num_programs(&self, b: &mut FunctionBuilder<'_>, axis: u32) -> Value {
-        let base = pure(b, "llvm.amdgcn.implicitarg.ptr", Type::pointer(CONSTANT_SPACE), &[]);
+        let base = b.intrinsic(&system::IMPLICITARG_PTR, Type::pointer(CONSTANT_SPACE), &[]);
         let by = b.i64(4 * i64::from(axis));
         let pointer = b.offset(base, by);
         let memory = Memory { invariant: true, ..Memory::aligned(4) };
@@ -158,7 +143,7 @@ impl LaneTarget for Lanes {
 
     fn barrier(&self, b: &mut FunctionBuilder<'_>) {
         b.fence_among(Ordering::Release, SyncScope::Workgroup);
-        b.intrinsic_void("llvm.amdgcn.s.barrier", &[]);
+        b.intrinsic_void(&system::S_BARRIER, &[]);
         b.fence_among(Ordering::Acquire, SyncScope::Workgroup);
     }
 
@@ -182,7 +167,7 @@ impl LaneTarget for Lanes {
 
     fn warp_barrier(&self, b: &mut FunctionBuilder<'_>) {
         b.fence_among(Ordering::Release, SyncScope::Wavefront);
-        b.intrinsic_void("llvm.amdgcn.wave.barrier", &[]);
+        b.intrinsic_void(&system::WAVE_BARRIER, &[]);
         b.fence_among(Ordering::Acquire, SyncScope::Wavefront);
     }
 
@@ -200,8 +185,9 @@ impl LaneTarget for Lanes {
     }
 
     fn ballot(&self, b: &mut FunctionBuilder<'_>, condition: Value) -> Value {
-        let ty = Type::int(self.machine.warp_size as u16);
-        together(b, &format!("llvm.amdgcn.ballot.i{}", self.machine.warp_size), ty, &[condition])
+        let wide = self.machine.warp_size == 64;
+        let row = if wide { &amdgcn_isa::exchange::BALLOT } else { &amdgcn_isa::exchange::BALLOT_32 };
+        b.intrinsic(row, Type::int(self.machine.warp_size as u16), &[condition])
     }
 
     fn load(&self, b: &mut FunctionBuilder<'_>, access: &Access, other: &[Value]) -> Values {
@@ -306,8 +292,8 @@ impl ElementTarget for Lanes {
 
     fn minmax_nan(&self, b: &mut FunctionBuilder<'_>, max: bool, x: &[Value]) -> Option<Value> {
         let ty = b.ty(x[0]);
-        let name = if max { "llvm.maximum" } else { "llvm.minimum" };
-        matches!(ty, Type::F32 | Type::F64).then(|| b.intrinsic(name, ty, x))
+        let row = if max { &llir::intrinsics::MAXIMUM } else { &llir::intrinsics::MINIMUM };
+        matches!(ty, Type::F32 | Type::F64).then(|| b.intrinsic(row, ty, x))
     }
 
     fn math(&self, b: &mut FunctionBuilder<'_>, function: Math, x: &[Value]) -> Option<Value> {

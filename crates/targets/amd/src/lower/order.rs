@@ -5,6 +5,7 @@
 //! fences of other barriers are `syncscope("workgroup-one-as")`, which asks for more than is needed; LLVM learns from
 //! an annotation that they are of LDS alone.
 
+use amdgcn_isa::system;
 use llir::{FunctionBuilder, Ordering, SyncScope};
 use std::borrow::Cow;
 
@@ -17,7 +18,7 @@ const OF_LDS: &str = ", !mmra !{!{!\"amdgpu-as\", !\"local\"}, !{!\"amdgpu-synch
 /// Waits for all lanes of the program, and for accesses to LDS.
 pub(super) fn shared_barrier(b: &mut FunctionBuilder<'_>) {
     b.fence_among(Ordering::Release, SyncScope::Shared);
-    b.intrinsic_void("llvm.amdgcn.s.barrier", &[]);
+    b.intrinsic_void(&system::S_BARRIER, &[]);
     b.fence_among(Ordering::Acquire, SyncScope::Shared);
 }
 

@@ -7,7 +7,7 @@
 //!
 //! Only scalars, one instruction, and waits behind it; every other text is LLVM's to assemble.
 
-use super::together;
+use amdgcn_isa::{Row, system};
 use ir::{Module, Op};
 use lanes::{Cx, Handler, LaneValue, Result};
 use llir::{Type, Value};
@@ -69,13 +69,13 @@ fn parse(text: &str) -> Option<(Source, u32)> {
 
 fn read(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let source = source(cx.module, op).expect("the handler is only given for texts that are known");
-    let (name, ty, operand) = match source {
-        Source::Clock => ("llvm.amdgcn.s.memrealtime", Type::I64, None),
-        Source::Message => ("llvm.amdgcn.s.sendmsg.rtn.i64", Type::I64, Some(GET_REALTIME)),
-        Source::Register(word) => ("llvm.amdgcn.s.getreg", Type::I32, Some(word)),
+    let (row, ty, operand): (&Row, _, _) = match source {
+        Source::Clock => (&system::S_MEMREALTIME, Type::I64, None),
+        Source::Message => (&system::S_SENDMSG_RTN, Type::I64, Some(GET_REALTIME)),
+        Source::Register(word) => (&system::S_GETREG, Type::I32, Some(word)),
     };
     let operands: Vec<Value> = operand.map(|operand| cx.b.i32(operand)).into_iter().collect();
-    let value = together(&mut cx.b, name, ty, &operands);
+    let value = cx.b.intrinsic(row, ty, &operands);
     cx.set_result(op, LaneValue::Scalar(value));
     Ok(())
 }

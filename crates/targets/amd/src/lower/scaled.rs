@@ -1,8 +1,9 @@
 //! Matrix instructions that take scales (CDNA4 ISA, 7.1, `V_MFMA_SCALE_F32_*_F8F6F4`).
 
 use super::matrix::pack;
+use amdgcn_isa::Row;
 use lanes::ScaledMultiply;
-use llir::{Op, Purity, Type, Value};
+use llir::{Op, Type, Value};
 use ttgir::MatrixRow;
 use ttir::ops::dot::ScaleType;
 
@@ -19,8 +20,8 @@ fn format(format: ScaleType) -> Option<(i32, u32)> {
 /// Emits a row for factors of these formats.
 pub(super) fn multiplier(row: &MatrixRow, formats: [ScaleType; 2]) -> Option<Box<ScaledMultiply>> {
     let [(left, of_left), (right, of_right)] = [format(formats[0])?, format(formats[1])?];
-    let (m, n, k) = (row.m, row.n[0], row.k);
-    let name = format!("llvm.amdgcn.mfma.scale.f32.{m}x{n}x{k}.f8f6f4.v{of_left}i32.v{of_right}i32");
+    let is_of = |isa: &&Row| isa.matrix.is_some_and(|matrix| (matrix.m, matrix.k) == (row.m, row.k));
+    let row = amdgcn_isa::SCALED.iter().find(is_of)?;
     Some(Box::new(move |b, factors, scales, sums| {
         let x = pack(b, factors[0], Type::I32.vector(of_left));
         let y = pack(b, factors[1], Type::I32.vector(of_right));
@@ -30,7 +31,7 @@ pub(super) fn multiplier(row: &MatrixRow, formats: [ScaleType; 2]) -> Option<Box
         // The exponents are in the lowest byte.
         let (left, right, lowest) = (b.i32(left), b.i32(right), b.i32(0));
         let args = [x, y, c, left, right, lowest, of_x, lowest, of_y];
-        let result = b.call_symbol(&name, ty, &args, Purity::Pure)?;
+        let result = b.intrinsic(row, ty, &args);
         Some((0..sums.len() as u32).map(|at| b.extract(result, at)).collect())
     }))
 }

@@ -5,7 +5,7 @@
 //!                                  wait: fence ; s_barrier ; fence
 //! ```
 
-use super::pure;
+use amdgcn_isa::{exchange, system};
 use ir::{Module, Op};
 use lanes::{Cx, Handler, LaneValue, Result};
 use llir::{IntCompare, Type};
@@ -29,14 +29,14 @@ pub(super) fn handler(module: &Module, op: Op) -> Option<Handler> {
 fn sched_barrier(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let mask = SchedBarrierOp::new(cx.module, op).mask() as i32;
     let mask = cx.b.i32(mask);
-    cx.b.intrinsic_void("llvm.amdgcn.sched.barrier", &[mask]);
+    cx.b.intrinsic_void(&system::SCHED_BARRIER, &[mask]);
     Ok(())
 }
 
 fn set_priority(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let priority = SetPriorityOp::new(cx.module, op).priority();
     let priority = cx.b.int(Type::int(16), i64::from(priority));
-    cx.b.intrinsic_void("llvm.amdgcn.s.setprio", &[priority]);
+    cx.b.intrinsic_void(&system::S_SETPRIO, &[priority]);
     Ok(())
 }
 
@@ -44,7 +44,7 @@ fn set_priority(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 fn cond_barrier(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let pred = cx.scalar(CondBarrierOp::new(cx.module, op).pred())?;
     let word = cx.b.resize_unsigned(pred, Type::I32);
-    let word = pure(&mut cx.b, "llvm.amdgcn.readfirstlane.i32", Type::I32, &[word]);
+    let word = cx.b.intrinsic(&exchange::READFIRSTLANE, Type::I32, &[word]);
     let zero = cx.b.i32(0);
     let all = cx.b.icmp(IntCompare::Ne, word, zero);
     let branch = cx.b.begin_if(all);
@@ -54,7 +54,7 @@ fn cond_barrier(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 }
 
 fn lane_id(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let id = pure(&mut cx.b, "llvm.amdgcn.workitem.id.x", Type::I32, &[]);
+    let id = cx.b.intrinsic(&system::WORKITEM_ID_X, Type::I32, &[]);
     cx.set_result(op, LaneValue::Scalar(id));
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::error::Result;
 use super::types;
 use crate::abi::offsets;
 use ir::{FloatKind, Op, Type as IrType, Value as IrValue};
-use llir::{IntCompare, Memory, Op as Inst, Ordering, Rmw, Type, Value};
+use llir::{IntCompare, Memory, Op as Inst, Ordering, Rmw, Type, Value, intrinsics};
 use ttir::ops::atomic::{self, AtomicCasOp, AtomicLoadOp, AtomicPollOp, AtomicRmwOp, AtomicStoreOp, Sem};
 use ttir::ops::debug::AssertOp;
 use ttir::ops::memory;
@@ -188,8 +188,8 @@ impl Emitter<'_> {
         let [old, by] = [seen, x[1]].map(|bits| self.widen(kind, bits));
         let new = match rmw {
             Rmw::FAdd => self.b.fadd(old, by),
-            Rmw::FMax => self.b.intrinsic("llvm.maxnum", Type::F32, &[old, by]),
-            _ => self.b.intrinsic("llvm.minnum", Type::F32, &[old, by]),
+            Rmw::FMax => self.b.intrinsic(&intrinsics::MAXNUM, Type::F32, &[old, by]),
+            _ => self.b.intrinsic(&intrinsics::MINNUM, Type::F32, &[old, by]),
         };
         let new = self.narrow(kind, new);
         let (before, stored) = self.b.cmpxchg(x[0], seen, new, ordering);

@@ -7,7 +7,7 @@ use super::plan::{Group, Root};
 use super::strides;
 use super::value::{At, Linear, LoopVar, Val};
 use ir::Value as IrValue;
-use llir::{Type, Value};
+use llir::{Type, Value, intrinsics};
 use ttir::ops::access::AccessOp;
 use ttir::ops::compare::SelectOp;
 use ttir::ops::memory;
@@ -119,15 +119,15 @@ impl Chunks<'_, '_> {
         let zero = self.b.i64(0);
         let (mut full, mut ends) = (end, zero);
         for extent in &extents {
-            full = self.b.intrinsic("llvm.smin", Type::I64, &[full, extent.end]);
-            ends = self.b.intrinsic("llvm.smax", Type::I64, &[ends, extent.end]);
+            full = self.b.intrinsic(&intrinsics::SMIN, Type::I64, &[full, extent.end]);
+            ends = self.b.intrinsic(&intrinsics::SMAX, Type::I64, &[ends, extent.end]);
         }
-        full = self.b.intrinsic("llvm.smax", Type::I64, &[full, zero]);
+        full = self.b.intrinsic(&intrinsics::SMAX, Type::I64, &[full, zero]);
         let extent = full;
         let whole = self.b.i64(-step);
         full = self.b.and(full, whole);
         let last = self.last_needed(run.group, &extents, end);
-        let last = self.b.intrinsic("llvm.smax", Type::I64, &[last, full]);
+        let last = self.b.intrinsic(&intrinsics::SMAX, Type::I64, &[last, full]);
         Ok(Some(Bounds { extent, full, end: last, none: Vec::new(), masks, ends: Some(ends) }))
     }
 
@@ -142,9 +142,9 @@ impl Chunks<'_, '_> {
             let mask = memory::mask(self.module, *op);
             let extent = extents.iter().find(|extent| Some(extent.mask) == mask);
             let Some(extent) = extent else { return end };
-            last = self.b.intrinsic("llvm.smax", Type::I64, &[last, extent.end]);
+            last = self.b.intrinsic(&intrinsics::SMAX, Type::I64, &[last, extent.end]);
         }
-        self.b.intrinsic("llvm.smin", Type::I64, &[last, end])
+        self.b.intrinsic(&intrinsics::SMIN, Type::I64, &[last, end])
     }
 
     /// Whether the mask of a store may begin behind the first lane.

@@ -3,7 +3,7 @@
 use super::emitter::Emitter;
 use super::value::{Affine, At, Linear, Val, Window};
 use ir::Value as IrValue;
-use llir::{Type, Value};
+use llir::{Type, Value, intrinsics};
 use rustc_hash::FxHashMap;
 use std::ops::{Deref, DerefMut};
 
@@ -176,8 +176,8 @@ impl<'w, 'a> Chunks<'w, 'a> {
         let end = self.b.add(end, more);
         let lanes = i64::from(self.lanes);
         let (zero, all) = (self.b.i64(0), self.b.i64(lanes));
-        let end = self.b.intrinsic("llvm.smax", Type::I64, &[end, zero]);
-        let end = self.b.intrinsic("llvm.smin", Type::I64, &[end, all]);
+        let end = self.b.intrinsic(&intrinsics::SMAX, Type::I64, &[end, zero]);
+        let end = self.b.intrinsic(&intrinsics::SMIN, Type::I64, &[end, all]);
         let end = self.b.resize_signed(end, Type::I32);
         self.spread(end)
     }

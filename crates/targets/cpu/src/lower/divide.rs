@@ -13,7 +13,7 @@ use super::emitter::Emitter;
 use super::error::Result;
 use super::plan::{Group, Root};
 use ir::Value as IrValue;
-use llir::{Flags, FloatCompare, Type, Value};
+use llir::{Flags, FloatCompare, Type, Value, intrinsics};
 use rustc_hash::FxHashMap;
 use ttir::ops::arith_float::DIVF;
 use ttir::ops::forms::BinaryOp;
@@ -74,7 +74,7 @@ impl Emitter<'_> {
     fn serves(&mut self, divisor: Value) -> Value {
         let ty = self.b.ty(divisor);
         let most = if ty == Type::F32 { MOST.0 } else { MOST.1 };
-        let magnitude = self.b.intrinsic("llvm.fabs", ty, &[divisor]);
+        let magnitude = self.b.intrinsic(&intrinsics::FABS, ty, &[divisor]);
         let [least, most] = [1.0, most.exp2()].map(|bound| self.b.float(ty, bound));
         let is_enough = self.b.fcmp(FloatCompare::Oge, magnitude, least);
         let is_bounded = self.b.fcmp(FloatCompare::Ole, magnitude, most);
@@ -88,8 +88,8 @@ impl Emitter<'_> {
         let inverse = self.b.splat(inverse, ty.lanes());
         let product = self.b.fmul(dividend, inverse);
         let negated = self.b.fneg(product);
-        let remainder = self.b.intrinsic("llvm.fma", ty, &[negated, divisor, dividend]);
-        let better = self.b.intrinsic("llvm.fma", ty, &[remainder, inverse, product]);
+        let remainder = self.b.intrinsic(&intrinsics::FMA, ty, &[negated, divisor, dividend]);
+        let better = self.b.intrinsic(&intrinsics::FMA, ty, &[remainder, inverse, product]);
         let zero = self.b.zero(ty);
         let differs = self.b.fcmp(FloatCompare::One, remainder, zero);
         self.b.set_float_flags(flags);

@@ -11,7 +11,7 @@ use elementwise::{
     Abilities, Ctx, Division, ElementTarget, Elems, Math, MinMax, PlainSums, Widths, library, small_float,
 };
 use ir::{FloatKind, Op};
-use llir::{FunctionBuilder, Purity, Type, Value};
+use llir::{FunctionBuilder, Purity, Type, Value, intrinsics};
 use maths::MathMachine;
 use ttir::ops::extern_call::{EXTERN_ELEMENTWISE, ExternElementwiseOp};
 use ttir::ops::math;
@@ -147,12 +147,12 @@ impl ElementTarget for Processor<'_> {
 
     fn minmax_nan(&self, b: &mut FunctionBuilder<'_>, max: bool, x: &[Value]) -> Option<Value> {
         let ty = b.ty(x[0]);
-        Some(b.intrinsic(if max { "llvm.maximum" } else { "llvm.minimum" }, ty, x))
+        Some(b.intrinsic(if max { &intrinsics::MAXIMUM } else { &intrinsics::MINIMUM }, ty, x))
     }
 
     fn math(&self, b: &mut FunctionBuilder<'_>, function: Math, x: &[Value]) -> Option<Value> {
         let ty = b.ty(x[0]);
-        matches!(function, Math::Sqrt | Math::PreciseSqrt).then(|| b.intrinsic("llvm.sqrt", ty, x))
+        matches!(function, Math::Sqrt | Math::PreciseSqrt).then(|| b.intrinsic(&intrinsics::SQRT, ty, x))
     }
 
     fn scales(&self, ty: llir::Type) -> bool {
@@ -180,6 +180,6 @@ impl ElementTarget for Processor<'_> {
     }
 
     fn to_int(&self, b: &mut FunctionBuilder<'_>, signed: bool, value: Value, ty: Type) -> Value {
-        b.intrinsic(if signed { "llvm.fptosi.sat" } else { "llvm.fptoui.sat" }, ty, &[value])
+        b.intrinsic(if signed { &intrinsics::FPTOSI_SAT } else { &intrinsics::FPTOUI_SAT }, ty, &[value])
     }
 }

@@ -10,7 +10,7 @@ use super::subtarget::Subtarget;
 use super::types;
 use super::value::{Affine, At, Index, Linear, LoopVar};
 use ir::{Op, Type as IrType, Value as IrValue};
-use llir::{FunctionBuilder, Type, Value};
+use llir::{FunctionBuilder, Type, Value, intrinsics};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Deref;
 use std::rc::Rc;
@@ -335,7 +335,7 @@ impl<'a> Emitter<'a> {
     /// Whether any lane of a mask holds.
     pub(crate) fn any(&mut self, mask: Value) -> Value {
         if self.b.ty(mask).is_vector() {
-            return self.b.intrinsic("llvm.vector.reduce.or", Type::I1, &[mask]);
+            return self.b.intrinsic(&intrinsics::VECTOR_REDUCE_OR, Type::I1, &[mask]);
         }
         mask
     }

@@ -11,7 +11,7 @@ use super::chunk::Chunks;
 use super::memory::Cache;
 use super::value::{At, Index, Val};
 use ir::{Module, Op, Value as IrValue};
-use llir::{Type, Value};
+use llir::{Type, Value, intrinsics};
 use ttir::ops::access::AccessOp;
 use ttir::ops::control::ForOp;
 use ttir::ops::forms::BinaryOp;
@@ -131,7 +131,7 @@ impl Chunks<'_, '_> {
         for offset in (0..i64::from(self.lanes)).step_by(per_line as usize) {
             let offset = self.b.i64(offset);
             let line = self.b.gep(lane, address, offset);
-            self.b.intrinsic_void("llvm.prefetch", &[line, read, near, data]);
+            self.b.intrinsic_void(&intrinsics::PREFETCH, &[line, read, near, data]);
         }
     }
 

@@ -10,7 +10,7 @@ use super::nest::{Accumulators, Iteration, Run, refill};
 use super::plan::{Group, Root};
 use super::value::Linear;
 use ir::{OpRow, Traits, Value as IrValue};
-use llir::{IntCompare, Type, Value};
+use llir::{IntCompare, Type, Value, intrinsics};
 use ttir::ops::access::AccessOp;
 use ttir::ops::compare::SelectOp;
 use ttir::ops::constant::{self, ConstantOp};
@@ -72,8 +72,8 @@ impl Chunks<'_, '_> {
         let last = self.b.add(ends, up);
         let last = self.b.and(last, whole);
         let end = self.b.i64(one.end);
-        let last = self.b.intrinsic("llvm.smin", Type::I64, &[last, end]);
-        Some(self.b.intrinsic("llvm.smax", Type::I64, &[last, start]))
+        let last = self.b.intrinsic(&intrinsics::SMIN, Type::I64, &[last, end]);
+        Some(self.b.intrinsic(&intrinsics::SMAX, Type::I64, &[last, start]))
     }
 
     fn is_masked_by(&self, op: ir::Op, masks: &[IrValue]) -> bool {
@@ -217,7 +217,7 @@ impl Chunks<'_, '_> {
         };
         let differ = self.b.icmp(IntCompare::Ne, a, b);
         match ty.is_vector() {
-            true => self.b.intrinsic("llvm.vector.reduce.or", Type::I1, &[differ]),
+            true => self.b.intrinsic(&intrinsics::VECTOR_REDUCE_OR, Type::I1, &[differ]),
             false => differ,
         }
     }

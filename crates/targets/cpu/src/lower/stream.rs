@@ -145,7 +145,7 @@ impl Emitter<'_> {
     /// Stores past the caches are seen by other threads only after a fence.
     pub(crate) fn fence_streams(&mut self) {
         if self.has_streams {
-            self.b.intrinsic_void("llvm.x86.sse.sfence", &[]);
+            self.b.call_symbol("llvm.x86.sse.sfence", Type::VOID, &[], llir::Purity::Impure);
         }
     }
 }

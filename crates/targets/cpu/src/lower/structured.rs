@@ -5,7 +5,7 @@ use super::emitter::Emitter;
 use super::error::Result;
 use super::types;
 use ir::{Block, Op, Value as IrValue};
-use llir::{Type, Value};
+use llir::{Type, Value, intrinsics};
 use ttir::ops::access::AccessOp;
 use ttir::ops::control::{self, ForOp, IfOp, WhileOp};
 
@@ -70,7 +70,7 @@ impl<'a> Emitter<'a> {
         }
         // The step is positive where the body runs.
         let one = self.b.i64(1);
-        let step = self.b.intrinsic("llvm.smax", Type::I64, &[bounds[2], one]);
+        let step = self.b.intrinsic(&intrinsics::SMAX, Type::I64, &[bounds[2], one]);
         let length = self.b.sub(bounds[1], bounds[0]);
         let iterations = self.b.sdiv(length, step);
         let iterations = self.b.add(iterations, one);

@@ -7,7 +7,7 @@ use super::error::Result;
 use super::value::{Affine, Index, Lanes, Linear, Val, Window};
 use elementwise::Elems;
 use ir::{Op, OpRow};
-use llir::{IntCompare, Type, Value};
+use llir::{IntCompare, Type, Value, intrinsics};
 use ttir::ops::{arith_cast, arith_int, compare, memory};
 
 /// A rule for an operation on values of known form.
@@ -243,8 +243,8 @@ impl Chunks<'_, '_> {
                 if a.linear != b.linear {
                     return None;
                 }
-                let start = self.merged("llvm.smax", a.start, b.start);
-                let count = self.merged("llvm.smin", a.count, b.count);
+                let start = self.merged(&intrinsics::SMAX, a.start, b.start);
+                let count = self.merged(&intrinsics::SMIN, a.count, b.count);
                 Some(Val::Window(Window { start, count, linear: a.linear.clone() }))
             }
             (Val::Window(window), other) | (other, Val::Window(window)) => {
@@ -259,7 +259,12 @@ impl Chunks<'_, '_> {
         }
     }
 
-    fn merged(&mut self, intrinsic: &str, a: Option<Value>, b: Option<Value>) -> Option<Value> {
+    fn merged(
+        &mut self,
+        intrinsic: &'static llir::Intrinsic,
+        a: Option<Value>,
+        b: Option<Value>,
+    ) -> Option<Value> {
         match (a, b) {
             (Some(a), Some(b)) => Some(self.b.intrinsic(intrinsic, Type::I64, &[a, b])),
             (one, other) => one.or(other),

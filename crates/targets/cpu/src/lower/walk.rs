@@ -9,7 +9,7 @@ use super::error::Result;
 use super::nest::{Accumulators, Dim, Iteration, Run, refill};
 use super::plan::Root;
 use super::value::{At, Linear, Val, Window};
-use llir::{Type, Value};
+use llir::{Type, Value, intrinsics};
 
 impl Chunks<'_, '_> {
     /// Walks the whole space of a group.
@@ -89,7 +89,7 @@ impl Chunks<'_, '_> {
         self.rest(&first, (start, peel), Vec::new())?;
         let rest = self.b.sub(extent, peel);
         let zero = self.b.i64(0);
-        let rest = self.b.intrinsic("llvm.smax", Type::I64, &[rest, zero]);
+        let rest = self.b.intrinsic(&intrinsics::SMAX, Type::I64, &[rest, zero]);
         let whole = self.b.i64(-(one.step * unroll));
         let rest = self.b.and(rest, whole);
         let full = self.b.add(peel, rest);

@@ -39,5 +39,5 @@ pub(super) fn assert_fail(b: &mut FunctionBuilder<'_>, place: &AssertPlace<'_>) 
     let (line, size) = (b.i32(place.line as i32), b.i64(1));
     b.call_symbol("__assertfail", Type::VOID, &[message, file, line, function, size], Purity::Impure);
     // It does not come back, which the assembler does not know: without an end it keeps registers over the call.
-    b.call_symbol(intrinsics::EXIT.name, Type::VOID, &[], Purity::Impure);
+    b.intrinsic_void(&intrinsics::EXIT, &[]);
 }

@@ -1,8 +1,8 @@
 //! Elementary functions by instructions.
 
 use super::instruction::Instruction;
-use super::{Denormals, Lanes, pure};
-use crate::intrinsics::{self, Intrinsic};
+use super::{Denormals, Lanes};
+use crate::intrinsics::{self, Row};
 use elementwise::lane_math::{by_base_two, plainly, quotient};
 use elementwise::{Approximation, Math};
 use llir::{FunctionBuilder, Op, Payload, Type, Value};
@@ -17,27 +17,29 @@ pub(super) fn exact(
 ) -> Option<Value> {
     let ty = b.ty(x[0]);
     // Without `ftz` every power is scaled there and back for results that are denormal.
-    let power = match lanes.denormals {
-        Denormals::Flushed => intrinsics::EX2_FTZ,
-        Denormals::Kept => intrinsics::EX2,
+    let power: &Row = match lanes.denormals {
+        Denormals::Flushed => &intrinsics::EX2_FTZ,
+        Denormals::Kept => &intrinsics::EX2,
     };
     match (function, ty) {
         (Math::Exp, Type::F32) if lanes.capability >= 80 => Some(plainly(b, |b| exp(b, x[0], power))),
-        (Math::Exp2, Type::F32) => Some(pure(b, power, ty, x)),
-        (Math::Sqrt, Type::F32) => Some(pure(b, intrinsics::SQRT, ty, x)),
-        (Math::Sqrt | Math::PreciseSqrt, Type::F32 | Type::F64) => Some(b.intrinsic("llvm.sqrt", ty, x)),
-        (Math::Rsqrt, Type::F32) => Some(pure(b, intrinsics::RSQRT, ty, x)),
+        (Math::Exp2, Type::F32) => Some(b.intrinsic(power, ty, x)),
+        (Math::Sqrt, Type::F32) => Some(b.intrinsic(&intrinsics::SQRT, ty, x)),
+        (Math::Sqrt | Math::PreciseSqrt, Type::F32 | Type::F64) => {
+            Some(b.intrinsic(&llir::intrinsics::SQRT, ty, x))
+        }
+        (Math::Rsqrt, Type::F32) => Some(b.intrinsic(&intrinsics::RSQRT, ty, x)),
         // Of what is smaller than every normal number the reciprocal is zero, as powers are.
         (Math::Divide, Type::F32)
             if lanes.denormals == Denormals::Flushed && is_one(b, x[0]) && is_one_and_power(b, x[1]) =>
         {
-            Some(pure(b, intrinsics::RCP_FTZ, ty, &x[1..]))
+            Some(b.intrinsic(&intrinsics::RCP_FTZ, ty, &x[1..]))
         }
-        (Math::Divide, Type::F32) => Some(pure(b, intrinsics::DIV_FULL, ty, x)),
+        (Math::Divide, Type::F32) => Some(b.intrinsic(&intrinsics::DIV_FULL, ty, x)),
         // What `div.full` is. Written out, two products for each dividend remain, where the assembler makes three
         // instructions, two of them with a predicate.
         (Math::DivideByShared, Type::F32) => {
-            let reciprocal = |b: &mut FunctionBuilder<'_>, x| pure(b, intrinsics::RCP_FTZ, ty, &[x]);
+            let reciprocal = |b: &mut FunctionBuilder<'_>, x| b.intrinsic(&intrinsics::RCP_FTZ, ty, &[x]);
             Some(quotient(b, x[0], x[1], &reciprocal))
         }
         _ => None,
@@ -53,19 +55,19 @@ pub(super) fn exact(
 /// infinities `c` is NaN, which the minimum replaces by a small number; NaN comes through with the power. What
 /// becomes of results below the normal numbers is up to `raise`, which raises two to a power. What is surely not above
 /// zero is raised to a number whose power is zero, together with the change of its sign, and so is not infinite.
-fn exp(b: &mut FunctionBuilder<'_>, x: Value, raise: Intrinsic) -> Value {
+fn exp(b: &mut FunctionBuilder<'_>, x: Value, raise: &'static Row) -> Value {
     let ty = b.ty(x);
     let nearest = f64::from(LN_2 as f32);
     let [factor, ln2, rest, small, lowest] =
         [LOG2_E, -nearest, nearest - LN_2, 1e-3, VANISHES].map(|number| b.float(ty, number));
     let negative = is_negative(b, x);
-    let x = if negative { b.intrinsic("llvm.maximum", ty, &[x, lowest]) } else { x };
-    let product = pure(b, intrinsics::MUL_DOWN, ty, &[x, factor]);
-    let lost = b.intrinsic("llvm.fma", ty, &[product, ln2, x]);
-    let lost = b.intrinsic("llvm.fma", ty, &[product, rest, lost]);
-    let lost = if negative { lost } else { b.intrinsic("llvm.minnum", ty, &[lost, small]) };
-    let power = pure(b, raise, ty, &[product]);
-    b.intrinsic("llvm.fma", ty, &[power, lost, power])
+    let x = if negative { b.intrinsic(&llir::intrinsics::MAXIMUM, ty, &[x, lowest]) } else { x };
+    let product = b.intrinsic(&intrinsics::MUL_DOWN, ty, &[x, factor]);
+    let lost = b.intrinsic(&llir::intrinsics::FMA, ty, &[product, ln2, x]);
+    let lost = b.intrinsic(&llir::intrinsics::FMA, ty, &[product, rest, lost]);
+    let lost = if negative { lost } else { b.intrinsic(&llir::intrinsics::MINNUM, ty, &[lost, small]) };
+    let power = b.intrinsic(raise, ty, &[product]);
+    b.intrinsic(&llir::intrinsics::FMA, ty, &[power, lost, power])
 }
 
 /// A number whose exponential is zero.
@@ -77,7 +79,7 @@ fn is_negative(b: &mut FunctionBuilder<'_>, x: Value) -> bool {
     let negated = made_by(b, x).filter(|data| data.op == Op::FNEG);
     let absolute = negated.and_then(|data| made_by(b, data.operands[0]));
     match absolute.map(|data| data.payload) {
-        Some(Payload::Callee(callee)) => b.module().callee(callee).name.starts_with("llvm.fabs"),
+        Some(Payload::Callee(callee)) => b.module().callee(callee).intrinsic == Some(&llir::intrinsics::FABS),
         _ => false,
     }
 }
@@ -115,13 +117,13 @@ fn is_call(b: &mut FunctionBuilder<'_>, x: Value, name: &str) -> bool {
 }
 
 /// What functions of singles are made of.
-pub(super) fn approximation(what: Approximation) -> Intrinsic {
+pub(super) fn approximation(what: Approximation) -> &'static Row {
     match what {
-        Approximation::Exp2 => intrinsics::EX2_FTZ,
-        Approximation::Log2 => intrinsics::LG2_FTZ,
-        Approximation::Reciprocal => intrinsics::RCP_FTZ,
-        Approximation::ReciprocalRoot => intrinsics::RSQRT_FTZ,
-        Approximation::Root => intrinsics::SQRT_FTZ,
+        Approximation::Exp2 => &intrinsics::EX2_FTZ,
+        Approximation::Log2 => &intrinsics::LG2_FTZ,
+        Approximation::Reciprocal => &intrinsics::RCP_FTZ,
+        Approximation::ReciprocalRoot => &intrinsics::RSQRT_FTZ,
+        Approximation::Root => &intrinsics::SQRT_FTZ,
     }
 }
 
@@ -134,14 +136,14 @@ pub(super) fn fast(b: &mut FunctionBuilder<'_>, capability: u32, name: &str, x: 
     let unary = |b: &mut FunctionBuilder<'_>, name: &str, value: Value| {
         Instruction::new(name).results(Type::F32, 1).register(value).pure(b)
     };
-    let exp2 = |b: &mut FunctionBuilder<'_>, x| pure(b, intrinsics::EX2, Type::F32, &[x]);
-    let log2 = |b: &mut FunctionBuilder<'_>, x| pure(b, intrinsics::LG2, Type::F32, &[x]);
+    let exp2 = |b: &mut FunctionBuilder<'_>, x| b.intrinsic(&intrinsics::EX2, Type::F32, &[x]);
+    let log2 = |b: &mut FunctionBuilder<'_>, x| b.intrinsic(&intrinsics::LG2, Type::F32, &[x]);
     let result = match (name, x) {
         ("sin", [x]) => unary(b, "sin.approx.f32", *x),
         ("cos", [x]) => unary(b, "cos.approx.f32", *x),
         ("tan", [x]) => {
             let (sin, cos) = (unary(b, "sin.approx.f32", *x), unary(b, "cos.approx.f32", *x));
-            pure(b, intrinsics::DIV, ty, &[sin, cos])
+            b.intrinsic(&intrinsics::DIV, ty, &[sin, cos])
         }
         ("tanh", [x]) if capability >= 75 => unary(b, "tanh.approx.f32", *x),
         ("pow", [x, y]) => {
@@ -149,7 +151,9 @@ pub(super) fn fast(b: &mut FunctionBuilder<'_>, capability: u32, name: &str, x: 
             let power = b.fmul(log, *y);
             exp2(b, power)
         }
-        ("dividef" | "fdividef" | "divide" | "fdivide", [x, y]) => pure(b, intrinsics::DIV, ty, &[*x, *y]),
+        ("dividef" | "fdividef" | "divide" | "fdivide", [x, y]) => {
+            b.intrinsic(&intrinsics::DIV, ty, &[*x, *y])
+        }
         (_, [x]) => return by_base_two(b, name, *x, (&exp2, &log2)),
         _ => return None,
     };

@@ -14,7 +14,7 @@ pub mod matrix;
 mod memory;
 mod tensormap;
 
-use crate::intrinsics::{self, Intrinsic};
+use crate::intrinsics::{self, Row};
 use elementwise::{Abilities, Approximation, ElementTarget, Math, MinMax, Rounding};
 use instruction::Instruction;
 use ir::{FloatKind, Module, Op};
@@ -22,7 +22,7 @@ use lanes::{
     Access, AssertPlace, AtomicAccess, CombineLanes, CompareSwap, Handler, LaneTarget, Multiply, Overflow,
     Pending, PrintCall, Shuffle,
 };
-use llir::{FunctionBuilder, Kernel, Purity, Type, Value, Values};
+use llir::{FunctionBuilder, Kernel, Type, Value, Values};
 use ttgir::{Machine, MatrixRow};
 use ttir::ops::atomic::Rmw;
 
@@ -62,20 +62,15 @@ impl Lanes {
 }
 
 /// Reads a special register of 32 bits.
-fn special(b: &mut FunctionBuilder<'_>, register: Intrinsic) -> Value {
-    pure(b, register, Type::I32, &[])
-}
-
-/// Calls an intrinsic that only computes its result.
-fn pure(b: &mut FunctionBuilder<'_>, intrinsic: Intrinsic, ty: Type, args: &[Value]) -> Value {
-    b.call_symbol(intrinsic.name, ty, args, Purity::Pure).expect("what computes has a result")
+fn special(b: &mut FunctionBuilder<'_>, register: &'static Row) -> Value {
+    b.intrinsic(register, Type::I32, &[])
 }
 
 /// The number of a program and of programs along each axis of the grid.
-const AXES: [[Intrinsic; 2]; 3] = [
-    [intrinsics::CTAID_X, intrinsics::NCTAID_X],
-    [intrinsics::CTAID_Y, intrinsics::NCTAID_Y],
-    [intrinsics::CTAID_Z, intrinsics::NCTAID_Z],
+static AXES: [[&Row; 2]; 3] = [
+    [&intrinsics::CTAID_X, &intrinsics::NCTAID_X],
+    [&intrinsics::CTAID_Y, &intrinsics::NCTAID_Y],
+    [&intrinsics::CTAID_Z, &intrinsics::NCTAID_Z],
 ];
 
 impl LaneTarget for Lanes {
@@ -102,12 +97,12 @@ impl LaneTarget for Lanes {
     }
 
     fn thread_id(&self, b: &mut FunctionBuilder<'_>) -> Value {
-        special(b, intrinsics::TID_X)
+        special(b, &intrinsics::TID_X)
     }
 
     fn uniform(&self, b: &mut FunctionBuilder<'_>, value: Value) -> Value {
         let [members, lane, clamp] = [-1, 0, LANES as i32 - 1].map(|number| b.i32(number));
-        pure(b, intrinsics::SHUFFLE_INDEX, Type::I32, &[members, value, lane, clamp])
+        b.intrinsic(&intrinsics::SAME_FOR_ALL, Type::I32, &[members, value, lane, clamp])
     }
 
     fn program_id(&self, b: &mut FunctionBuilder<'_>, axis: u32) -> Value {
@@ -119,11 +114,11 @@ impl LaneTarget for Lanes {
     }
 
     fn block_id(&self, b: &mut FunctionBuilder<'_>) -> Value {
-        special(b, intrinsics::CLUSTER_CTARANK)
+        special(b, &intrinsics::CLUSTER_CTARANK)
     }
 
     fn barrier(&self, b: &mut FunctionBuilder<'_>) {
-        b.intrinsic_void(intrinsics::BARRIER.name, &[]);
+        b.intrinsic_void(&intrinsics::BARRIER, &[]);
     }
 
     fn has_roles(&self) -> bool {
@@ -157,8 +152,8 @@ impl LaneTarget for Lanes {
 
     fn cluster_barrier(&self, b: &mut FunctionBuilder<'_>) {
         // The first releases what was written, the second acquires.
-        b.intrinsic_void(intrinsics::CLUSTER_ARRIVE.name, &[]);
-        b.intrinsic_void(intrinsics::CLUSTER_WAIT.name, &[]);
+        b.intrinsic_void(&intrinsics::CLUSTER_ARRIVE, &[]);
+        b.intrinsic_void(&intrinsics::CLUSTER_WAIT, &[]);
     }
 
     fn peer(&self, b: &mut FunctionBuilder<'_>, pointer: Value, block: Value) -> Value {
@@ -168,23 +163,23 @@ impl LaneTarget for Lanes {
 
     fn warp_barrier(&self, b: &mut FunctionBuilder<'_>) {
         let members = b.i32(-1);
-        b.intrinsic_void(intrinsics::WARP_BARRIER.name, &[members]);
+        b.intrinsic_void(&intrinsics::WARP_BARRIER, &[members]);
     }
 
     fn shuffle(&self, b: &mut FunctionBuilder<'_>, shuffle: Shuffle, value: Value) -> Value {
-        let (intrinsic, by, clamp) = match shuffle {
-            Shuffle::Xor(bits) => (intrinsics::SHUFFLE_XOR, b.i32(bits as i32), LANES as i32 - 1),
-            Shuffle::Up(by) => (intrinsics::SHUFFLE_UP, b.i32(by as i32), 0),
-            Shuffle::Down(by) => (intrinsics::SHUFFLE_DOWN, b.i32(by as i32), LANES as i32 - 1),
-            Shuffle::Index(lane) => (intrinsics::SHUFFLE_INDEX, lane, LANES as i32 - 1),
+        let (intrinsic, by, clamp): (&Row, _, _) = match shuffle {
+            Shuffle::Xor(bits) => (&intrinsics::SHUFFLE_XOR, b.i32(bits as i32), LANES as i32 - 1),
+            Shuffle::Up(by) => (&intrinsics::SHUFFLE_UP, b.i32(by as i32), 0),
+            Shuffle::Down(by) => (&intrinsics::SHUFFLE_DOWN, b.i32(by as i32), LANES as i32 - 1),
+            Shuffle::Index(lane) => (&intrinsics::SHUFFLE_INDEX, lane, LANES as i32 - 1),
         };
         let [members, clamp] = [-1, clamp].map(|number| b.i32(number));
-        b.intrinsic(intrinsic.name, Type::I32, &[members, value, by, clamp])
+        b.intrinsic(intrinsic, Type::I32, &[members, value, by, clamp])
     }
 
     fn ballot(&self, b: &mut FunctionBuilder<'_>, condition: Value) -> Value {
         let members = b.i32(-1);
-        b.intrinsic(intrinsics::BALLOT.name, Type::I32, &[members, condition])
+        b.intrinsic(&intrinsics::BALLOT, Type::I32, &[members, condition])
     }
 
     fn combine_lanes(&self, b: &mut FunctionBuilder<'_>, by: CombineLanes, value: Value) -> Option<Value> {
@@ -295,13 +290,13 @@ impl LaneTarget for Lanes {
 
     fn await_launch_before(&self, b: &mut FunctionBuilder<'_>) {
         if self.capability >= OVERLAPPING {
-            b.call_symbol(intrinsics::AWAIT_LAUNCH.name, Type::VOID, &[], Purity::Impure);
+            b.intrinsic_void(&intrinsics::AWAIT_LAUNCH, &[]);
         }
     }
 
     fn release_launch_behind(&self, b: &mut FunctionBuilder<'_>) {
         if self.capability >= OVERLAPPING {
-            b.call_symbol(intrinsics::RELEASE_LAUNCH.name, Type::VOID, &[], Purity::Impure);
+            b.intrinsic_void(&intrinsics::RELEASE_LAUNCH, &[]);
         }
     }
 
@@ -341,8 +336,8 @@ impl ElementTarget for Lanes {
 
     fn minmax_nan(&self, b: &mut FunctionBuilder<'_>, max: bool, x: &[Value]) -> Option<Value> {
         let ty = b.ty(x[0]);
-        let name = if max { "llvm.maximum" } else { "llvm.minimum" };
-        (ty == Type::F32 && self.capability >= 80).then(|| b.intrinsic(name, ty, x))
+        let row = if max { &llir::intrinsics::MAXIMUM } else { &llir::intrinsics::MINIMUM };
+        (ty == Type::F32 && self.capability >= 80).then(|| b.intrinsic(row, ty, x))
     }
 
     fn math(&self, b: &mut FunctionBuilder<'_>, function: Math, x: &[Value]) -> Option<Value> {
@@ -358,18 +353,18 @@ impl ElementTarget for Lanes {
     }
 
     fn approximate(&self, b: &mut FunctionBuilder<'_>, what: Approximation, x: Value) -> Value {
-        pure(b, math::approximation(what), Type::F32, &[x])
+        b.intrinsic(math::approximation(what), Type::F32, &[x])
     }
 
     fn mul_high(&self, b: &mut FunctionBuilder<'_>, signed: bool, x: Value, y: Value) -> Value {
         let ty = b.ty(x);
-        let intrinsic = match (signed, ty.lane_bits() > 32) {
-            (true, false) => intrinsics::MULHI_S32,
-            (true, true) => intrinsics::MULHI_S64,
-            (false, false) => intrinsics::MULHI_U32,
-            (false, true) => intrinsics::MULHI_U64,
+        let intrinsic: &Row = match (signed, ty.lane_bits() > 32) {
+            (true, false) => &intrinsics::MULHI_S32,
+            (true, true) => &intrinsics::MULHI_S64,
+            (false, false) => &intrinsics::MULHI_U32,
+            (false, true) => &intrinsics::MULHI_U64,
         };
-        pure(b, intrinsic, ty, &[x, y])
+        b.intrinsic(intrinsic, ty, &[x, y])
     }
 
     fn convert(

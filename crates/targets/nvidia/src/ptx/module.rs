@@ -8,10 +8,10 @@ use super::options::Options;
 use super::select::{call_bits, select};
 use super::text::{body, param_name, symbol};
 use crate::intrinsics::{
-    CLUSTER_CTARANK, CTAID_X, CTAID_Y, CTAID_Z, Intrinsic, LANEID, NCTAID_X, NCTAID_Y, NCTAID_Z, NTID_X,
-    NTID_Y, NTID_Z, TID_X, TID_Y, TID_Z,
+    CLUSTER_CTARANK, CTAID_X, CTAID_Y, CTAID_Z, LANEID, NCTAID_X, NCTAID_Y, NCTAID_Z, NTID_X, NTID_Y, NTID_Z,
+    Row, TID_X, TID_Y, TID_Z,
 };
-use llir::{Function, Global, GlobalKind, Linkage, Module, Param, Scalar, Type};
+use llir::{FuncId, Function, Global, GlobalKind, Linkage, Module, Param, Scalar, Type};
 use ptx_isa::Version;
 use std::fmt::Write;
 
@@ -87,18 +87,18 @@ pub fn emit(module: &Module, options: &Options) -> Result<Ptx, Vec<PtxError>> {
 }
 
 /// Bounds of special registers: each is less than the number.
-const BOUNDS: &[(Intrinsic, u64)] = &[
-    (CTAID_X, 0x7fff_ffff),
-    (CTAID_Y, 0xffff),
-    (CTAID_Z, 0xffff),
-    (NCTAID_X, 0x8000_0000),
-    (NCTAID_Y, 0x1_0000),
-    (NCTAID_Z, 0x1_0000),
-    (NTID_X, 1025),
-    (NTID_Y, 1025),
-    (NTID_Z, 65),
-    (LANEID, 32),
-    (CLUSTER_CTARANK, 16),
+static BOUNDS: &[(&Row, u64)] = &[
+    (&CTAID_X, 0x7fff_ffff),
+    (&CTAID_Y, 0xffff),
+    (&CTAID_Z, 0xffff),
+    (&NCTAID_X, 0x8000_0000),
+    (&NCTAID_Y, 0x1_0000),
+    (&NCTAID_Z, 0x1_0000),
+    (&NTID_X, 1025),
+    (&NTID_Y, 1025),
+    (&NTID_Z, 65),
+    (&LANEID, 32),
+    (&CLUSTER_CTARANK, 16),
 ];
 
 /// Runs the passes of llir, with what is known of special registers; `watch` hears how long each took.
@@ -108,10 +108,8 @@ pub fn optimize(module: &mut Module, watch: &mut dyn llir::passes::Watch) {
 }
 
 /// What is known of special registers: each is below a bound.
-pub fn bounds(module: &Module) -> Vec<(String, u64)> {
-    let name = |register: &Intrinsic| register.name.to_owned();
-    let mut bounds: Vec<(String, u64)> =
-        BOUNDS.iter().map(|(register, bound)| (name(register), *bound)).collect();
+pub fn bounds(module: &Module) -> Vec<(FuncId, u64)> {
+    let below = |(register, bound): (&Row, u64)| Some((module.find(register.name)?, bound));
     let lanes = |axis: usize| {
         let of = |function: &Function| {
             let kernel = function.kernel.as_ref();
@@ -119,10 +117,8 @@ pub fn bounds(module: &Module) -> Vec<(String, u64)> {
         };
         module.functions().map(of).max().unwrap_or(1024)
     };
-    bounds.extend(
-        [TID_X, TID_Y, TID_Z].iter().enumerate().map(|(axis, register)| (name(register), lanes(axis))),
-    );
-    bounds
+    let ids = [(&TID_X, lanes(0)), (&TID_Y, lanes(1)), (&TID_Z, lanes(2))];
+    BOUNDS.iter().copied().chain(ids).filter_map(below).collect()
 }
 
 fn write_global(out: &mut String, global: &Global) {
@@ -161,10 +157,10 @@ fn write_global(out: &mut String, global: &Global) {
 /// Functions that are called, before their callers.
 fn declarations(module: &Module, errors: &mut Vec<PtxError>) -> String {
     let mut out = String::new();
-    for callee in module.callees() {
+    for (_, callee) in module.callees() {
         let is_kernel =
             module.functions().any(|function| function.name == callee.name && function.kernel.is_some());
-        if callee.name.starts_with("llvm.") || is_kernel {
+        if callee.is_intrinsic() || is_kernel {
             continue;
         }
         let defined = module.functions().any(|function| function.name == callee.name);

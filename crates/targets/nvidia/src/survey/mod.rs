@@ -6,7 +6,7 @@ mod residency;
 pub(crate) use devices::peaks;
 pub(crate) use residency::resources;
 
-use crate::intrinsics::Intrinsic;
+use crate::intrinsics::Row;
 use crate::lower::Lanes;
 use crate::machine;
 use ptx_isa::{Arch, Role, role};
@@ -26,16 +26,20 @@ const COUNTED: &[(Role, &str)] = &[
     (Role::MultiplyWait, "wait for dots"),
 ];
 
-/// What an instruction is, by the intrinsic it calls or its template; its own name, and how many of it there are.
+/// What a role is called.
+fn counted(role: Role) -> Option<&'static str> {
+    COUNTED.iter().find(|row| row.0 == role).map(|row| row.1)
+}
+
+/// What the first instruction of a template that is worth counting is, its own name, and how many like it there are.
 fn classify(text: &str) -> Option<(&'static str, String, u64)> {
-    let called = |role: Role| COUNTED.iter().find(|row| row.0 == role).map(|row| row.1);
-    if let Some(intrinsic) = Intrinsic::named(text) {
-        return called(intrinsic.role()).map(|what| (what, text.to_owned(), 1));
-    }
     let roles = || ptx_isa::mnemonics(text).map(|mnemonic| (mnemonic, role(mnemonic)));
-    let (first, own, what) = roles().find_map(|(mnemonic, own)| Some((mnemonic, own, called(own)?)))?;
+    let (first, own, what) = roles().find_map(|(mnemonic, own)| Some((mnemonic, own, counted(own)?)))?;
     Some((what, first.to_owned(), roles().filter(|(_, role)| *role == own).count() as u64))
 }
+
+const CLASSIFY: lanes::Classify =
+    lanes::Classify { call: |callee| counted(Row::of(callee)?.role()), template: classify };
 
 /// What a compile of block-level code with layouts decides.
 pub(crate) fn survey(
@@ -48,7 +52,7 @@ pub(crate) fn survey(
         .ok_or_else(|| TargetError::Internal(format!("there are no facts about {arch}")))?;
     module.set_environment(facts);
     let how = lanes::Options { fuse_multiply_add: options.enable_fp_fusion, ..lanes::Options::default() };
-    lanes::survey(module, &Lanes::new(capability, facts), &how, classify)
+    lanes::survey(module, &Lanes::new(capability, facts), &how, CLASSIFY)
         .map_err(|errors| gpu::not_lowered(&errors))
 }
 
@@ -67,9 +71,7 @@ mod tests {
             what("@$9 mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {$0};"),
             Some(("matrix", "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32".to_owned()))
         );
-        assert_eq!(what("llvm.nvvm.barrier0").map(|found| found.0), Some("barrier"));
         assert_eq!(classify("bar.sync 0; bar.sync 1;").map(|found| found.2), Some(2));
-        assert_eq!(what("llvm.fma.f32"), None);
         assert_eq!(what("wgmma.fence.sync.aligned;"), None);
     }
 }

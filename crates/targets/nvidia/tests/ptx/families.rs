@@ -3,7 +3,7 @@
 use crate::support::{ARCHS, arch, errors, kernel, ptx_for};
 use llir::{
     Flags, FloatCompare, FunctionBuilder, InstData, IntCompare, Memory, Module, Op, Ordering, Payload, Rmw,
-    Scalar, Type, Value,
+    Scalar, Type, Value, intrinsics,
 };
 
 const INTS: [Type; 4] = [Type::I8, Type::I16, Type::I32, Type::I64];
@@ -133,20 +133,33 @@ fn float_arithmetic() {
 
 #[test]
 fn intrinsics_of_floats() {
-    let one =
-        ["llvm.fabs", "llvm.sqrt", "llvm.floor", "llvm.ceil", "llvm.trunc", "llvm.rint", "llvm.roundeven"];
-    let two = ["llvm.maxnum", "llvm.minnum", "llvm.maximum", "llvm.minimum", "llvm.copysign"];
-    let approximate = ["llvm.exp2", "llvm.log2", "llvm.sin", "llvm.cos"];
+    let one = [
+        &intrinsics::FABS,
+        &intrinsics::SQRT,
+        &intrinsics::FLOOR,
+        &intrinsics::CEIL,
+        &intrinsics::TRUNC,
+        &intrinsics::RINT,
+        &intrinsics::ROUNDEVEN,
+    ];
+    let two = [
+        &intrinsics::MAXNUM,
+        &intrinsics::MINNUM,
+        &intrinsics::MAXIMUM,
+        &intrinsics::MINIMUM,
+        &intrinsics::COPYSIGN,
+    ];
+    let approximate = [&intrinsics::EXP2, &intrinsics::LOG2, &intrinsics::SIN, &intrinsics::COS];
     for ty in FLOATS.into_iter().chain([Type::F16.vector(2), Type::BF16.vector(2)]) {
         for_all(&on_pairs(ty, |b, x, y| {
-            let mut values: Vec<Value> = one.iter().map(|name| b.intrinsic(name, ty, &[x])).collect();
-            values.extend(two.iter().map(|name| b.intrinsic(name, ty, &[x, y])));
+            let mut values: Vec<Value> = one.iter().map(|row| b.intrinsic(row, ty, &[x])).collect();
+            values.extend(two.iter().map(|row| b.intrinsic(row, ty, &[x, y])));
             values.extend([
-                b.intrinsic("llvm.fma", ty, &[x, y, x]),
-                b.intrinsic("llvm.fmuladd", ty, &[x, y, y]),
+                b.intrinsic(&intrinsics::FMA, ty, &[x, y, x]),
+                b.intrinsic(&intrinsics::FMULADD, ty, &[x, y, y]),
             ]);
             if ty.kind() != Scalar::Double {
-                values.extend(approximate.iter().map(|name| b.intrinsic(name, ty, &[x])));
+                values.extend(approximate.iter().map(|row| b.intrinsic(row, ty, &[x])));
             }
             values
         }));
@@ -155,19 +168,24 @@ fn intrinsics_of_floats() {
 
 #[test]
 fn intrinsics_of_integers() {
-    let two = ["llvm.smax", "llvm.smin", "llvm.umax", "llvm.umin"];
+    let two = [&intrinsics::SMAX, &intrinsics::SMIN, &intrinsics::UMAX, &intrinsics::UMIN];
     for ty in INTS.into_iter().chain([Type::I32.vector(2), Type::I16.vector(2)]) {
         for_all(&on_pairs(ty, |b, x, y| {
             let flag = b.bool(false);
-            let mut values: Vec<Value> = two.iter().map(|name| b.intrinsic(name, ty, &[x, y])).collect();
-            values.extend(["llvm.ctpop", "llvm.bitreverse"].map(|name| b.intrinsic(name, ty, &[x])));
+            let mut values: Vec<Value> = two.iter().map(|row| b.intrinsic(row, ty, &[x, y])).collect();
             values
-                .extend(["llvm.abs", "llvm.ctlz", "llvm.cttz"].map(|name| b.intrinsic(name, ty, &[x, flag])));
+                .extend([&intrinsics::CTPOP, &intrinsics::BITREVERSE].map(|row| b.intrinsic(row, ty, &[x])));
+            values.extend(
+                [&intrinsics::ABS, &intrinsics::CTLZ, &intrinsics::CTTZ]
+                    .map(|row| b.intrinsic(row, ty, &[x, flag])),
+            );
             if ty.lane_bits() > 8 {
-                values.push(b.intrinsic("llvm.bswap", ty, &[x]));
+                values.push(b.intrinsic(&intrinsics::BSWAP, ty, &[x]));
             }
             if ty.lane_bits() > 16 {
-                values.extend(["llvm.fshl", "llvm.fshr"].map(|name| b.intrinsic(name, ty, &[x, y, y])));
+                values.extend(
+                    [&intrinsics::FSHL, &intrinsics::FSHR].map(|row| b.intrinsic(row, ty, &[x, y, y])),
+                );
             }
             values
         }));
@@ -299,13 +317,8 @@ fn calls_and_data() {
 #[test]
 fn functions_of_wide_parameters_cannot_be_declared() {
     let mut module = kernel(&[], |_, _| {});
-    module.declare(llir::Callee {
-        name: "wide".into(),
-        ret: Type::VOID,
-        params: vec![Type::F32, Type::F32.vector(4)],
-        purity: llir::Purity::Impure,
-        attributes: Vec::new(),
-    });
+    let params = vec![Type::F32, Type::F32.vector(4)];
+    module.declare(llir::Callee::new("wide", Type::VOID, params, llir::Purity::Impure));
     let found = errors(&module, arch("sm_90a"));
     let message = "in `wide`: a call passes <4 x float>, which needs several registers";
     assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), [message]);

@@ -3,42 +3,42 @@
 //! An approximation gives the correctly rounded value, which is within what the manual documents. `v_exp`, `v_log`,
 //! `v_rcp`, `v_rsq` and `v_sqrt` of singles take and give no denormals.
 
-use super::Decode;
 use super::cells::{Kind, low, signed};
 use crate::decode::site::{Decoded, Site};
+use amdgcn_isa::convert;
 use emulation::arithmetic;
 
-pub(super) const INTRINSICS: &[(&str, Decode)] = &[
-    ("llvm.amdgcn.exp2", |site| approximate(site, f64::exp2)),
-    ("llvm.amdgcn.log", |site| approximate(site, f64::log2)),
-    ("llvm.amdgcn.rcp", |site| approximate(site, f64::recip)),
-    ("llvm.amdgcn.rsq", |site| approximate(site, |value| value.sqrt().recip())),
-    ("llvm.amdgcn.sqrt", |site| approximate(site, f64::sqrt)),
-    ("llvm.amdgcn.sin", |site| approximate(site, |turns| (turns.fract() * std::f64::consts::TAU).sin())),
-    ("llvm.amdgcn.cos", |site| approximate(site, |turns| (turns.fract() * std::f64::consts::TAU).cos())),
-    ("llvm.amdgcn.fract", fract),
-    ("llvm.amdgcn.frexp.mant", |site| {
+pub(super) static INTRINSICS: super::Own = &[
+    (&convert::EXP2, |site| approximate(site, f64::exp2)),
+    (&convert::LOG, |site| approximate(site, f64::log2)),
+    (&convert::RCP, |site| approximate(site, f64::recip)),
+    (&convert::RSQ, |site| approximate(site, |value| value.sqrt().recip())),
+    (&convert::SQRT, |site| approximate(site, f64::sqrt)),
+    (&convert::SIN, |site| approximate(site, |turns| (turns.fract() * std::f64::consts::TAU).sin())),
+    (&convert::COS, |site| approximate(site, |turns| (turns.fract() * std::f64::consts::TAU).cos())),
+    (&convert::FRACT, fract),
+    (&convert::FREXP_MANT, |site| {
         let kind = Kind::of(site.ty(0))?;
         site.each(move |[a]| kind.encode(parts(kind.decode(a)).0))
     }),
-    ("llvm.amdgcn.frexp.exp.i32", |site| {
+    (&convert::FREXP_EXP_I32, |site| {
         let kind = Kind::of(site.ty(0))?;
         site.each(move |[a]| i64::from(parts(kind.decode(a)).1) as u64 & low(32))
     }),
-    ("llvm.amdgcn.fmed3", middle),
-    ("llvm.amdgcn.fma.legacy", |site| {
+    (&convert::FMED3, middle),
+    (&convert::FMA_LEGACY, |site| {
         site.each(|[a, b, c]| {
             let [a, b, c] = [a, b, c].map(|cell| f32::from_bits(cell as u32));
             let value = if a == 0.0 || b == 0.0 { c } else { a.mul_add(b, c) };
             u64::from(value.to_bits())
         })
     }),
-    ("llvm.amdgcn.mul.u24", |site| site.each(|[a, b]| ((a & low(24)) * (b & low(24))) & low(32))),
-    ("llvm.amdgcn.mul.i24", |site| {
+    (&convert::MUL_U24, |site| site.each(|[a, b]| ((a & low(24)) * (b & low(24))) & low(32))),
+    (&convert::MUL_I24, |site| {
         site.each(|[a, b]| (signed(a & low(24), 24) * signed(b & low(24), 24)) as u64 & low(32))
     }),
-    ("llvm.amdgcn.ubfe", |site| site.each(|[value, at, count]| value >> (at & 31) & bits(count))),
-    ("llvm.amdgcn.sbfe", |site| {
+    (&convert::UBFE, |site| site.each(|[value, at, count]| value >> (at & 31) & bits(count))),
+    (&convert::SBFE, |site| {
         site.each(|[value, at, count]| match count & 31 {
             0 => 0,
             width => signed(value >> (at & 31) & bits(width), width as u32) as u64 & low(32),

@@ -1,6 +1,5 @@
 //! Buffers: memory with bounds. Reads beyond them give zeros, stores are dropped. Also reads of LDS that transpose.
 
-use super::Decode;
 use super::atomic::{Action, float_element};
 use super::cells::{cell, low};
 use super::convert::repack;
@@ -10,25 +9,27 @@ use crate::machine::code::{Flow, LANES, Row, Slot};
 use crate::machine::lanes::{map, run};
 use crate::machine::place::{Address, GLOBAL, LDS};
 use crate::machine::step::Step;
+use amdgcn_isa::memory;
 use emulation::{Element, FindingKind, Operation};
 
-pub(super) const INTRINSICS: &[(&str, Decode)] = &[
-    ("llvm.amdgcn.make.buffer.rsrc.p8.p1", make),
-    ("llvm.amdgcn.raw.ptr.buffer.load", load),
-    ("llvm.amdgcn.raw.ptr.buffer.store", store),
-    ("llvm.amdgcn.raw.ptr.buffer.atomic.add", |site| atomic(site, Operation::Add, Element::Unsigned)),
-    ("llvm.amdgcn.raw.ptr.buffer.atomic.smin", |site| atomic(site, Operation::Min, Element::Signed)),
-    ("llvm.amdgcn.raw.ptr.buffer.atomic.smax", |site| atomic(site, Operation::Max, Element::Signed)),
-    ("llvm.amdgcn.raw.ptr.buffer.atomic.umin", |site| atomic(site, Operation::Min, Element::Unsigned)),
-    ("llvm.amdgcn.raw.ptr.buffer.atomic.umax", |site| atomic(site, Operation::Max, Element::Unsigned)),
-    ("llvm.amdgcn.raw.ptr.buffer.atomic.and", |site| atomic(site, Operation::And, Element::Unsigned)),
-    ("llvm.amdgcn.raw.ptr.buffer.atomic.or", |site| atomic(site, Operation::Or, Element::Unsigned)),
-    ("llvm.amdgcn.raw.ptr.buffer.atomic.xor", |site| atomic(site, Operation::Xor, Element::Unsigned)),
-    ("llvm.amdgcn.raw.ptr.buffer.atomic.swap", |site| atomic(site, Operation::Exchange, Element::Unsigned)),
-    ("llvm.amdgcn.raw.ptr.buffer.atomic.fadd", float_atomic),
-    ("llvm.amdgcn.raw.ptr.buffer.atomic.cmpswap", compare_swap),
-    ("llvm.amdgcn.ds.read.tr16.b64", |site| transpose(site, 16)),
-    ("llvm.amdgcn.ds.read.tr8.b64", |site| transpose(site, 8)),
+pub(super) static INTRINSICS: super::Own = &[
+    (&memory::MAKE_BUFFER_RSRC_P8_P1, make),
+    (&memory::RAW_PTR_BUFFER_LOAD, load),
+    (&memory::RAW_PTR_BUFFER_STORE, store),
+    (&memory::RAW_PTR_BUFFER_ATOMIC_ADD, |site| atomic(site, Operation::Add, Element::Unsigned)),
+    (&memory::RAW_PTR_BUFFER_ATOMIC_SMIN, |site| atomic(site, Operation::Min, Element::Signed)),
+    (&memory::RAW_PTR_BUFFER_ATOMIC_SMAX, |site| atomic(site, Operation::Max, Element::Signed)),
+    (&memory::RAW_PTR_BUFFER_ATOMIC_UMIN, |site| atomic(site, Operation::Min, Element::Unsigned)),
+    (&memory::RAW_PTR_BUFFER_ATOMIC_UMAX, |site| atomic(site, Operation::Max, Element::Unsigned)),
+    (&memory::RAW_PTR_BUFFER_ATOMIC_AND, |site| atomic(site, Operation::And, Element::Unsigned)),
+    (&memory::RAW_PTR_BUFFER_ATOMIC_OR, |site| atomic(site, Operation::Or, Element::Unsigned)),
+    (&memory::RAW_PTR_BUFFER_ATOMIC_XOR, |site| atomic(site, Operation::Xor, Element::Unsigned)),
+    (&memory::RAW_PTR_BUFFER_ATOMIC_SWAP, |site| atomic(site, Operation::Exchange, Element::Unsigned)),
+    (&memory::RAW_PTR_BUFFER_ATOMIC_FADD, float_atomic),
+    (&memory::RAW_PTR_BUFFER_ATOMIC_FADD_PAIRS, float_atomic),
+    (&memory::RAW_PTR_BUFFER_ATOMIC_CMPSWAP, compare_swap),
+    (&memory::DS_READ_TR16_B64, |site| transpose(site, 16)),
+    (&memory::DS_READ_TR8_B64, |site| transpose(site, 8)),
 ];
 
 /// The lower half is base and stride, the upper one the number of bytes and flags.

@@ -8,7 +8,7 @@ use crate::machine::code::Slot;
 use crate::machine::lanes::map;
 use crate::machine::place::{FLAT, LDS, LDS_WINDOW, PRIVATE, PRIVATE_WINDOW};
 use emulation::Rounding;
-use llir::{Op, Scalar};
+use llir::{Op, Scalar, intrinsics};
 
 pub(super) const OPS: &[(Op, Decode)] = &[
     (Op::TRUNC, |site| {
@@ -32,9 +32,9 @@ pub(super) const OPS: &[(Op, Decode)] = &[
     (Op::BITCAST, bitcast),
 ];
 
-pub(super) const INTRINSICS: &[(&str, Decode)] = &[
-    ("llvm.fptosi.sat", |site| to_integer(site, true)),
-    ("llvm.fptoui.sat", |site| to_integer(site, false)),
+pub(super) static INTRINSICS: super::General = &[
+    (&intrinsics::FPTOSI_SAT, |site| to_integer(site, true)),
+    (&intrinsics::FPTOUI_SAT, |site| to_integer(site, false)),
 ];
 
 /// The same cells.

@@ -3,7 +3,6 @@
 //! Of the accesses that a wait counts only these copies are counted here. Others between them make hardware wait
 //! longer, never shorter, so what is right here is right there.
 
-use super::Decode;
 use super::buffer::{Buffer, at_offset};
 use crate::decode::site::{Decoded, Rows, Site};
 use crate::machine::code::{Flow, Slot};
@@ -11,11 +10,11 @@ use crate::machine::lanes::run;
 use crate::machine::place::{Address, GLOBAL, LDS, Place};
 use crate::machine::step::Step;
 use crate::machine::wave::Copy;
-use amdgcn_isa::Arch;
+use amdgcn_isa::{Arch, memory};
 use emulation::Fault;
 
-pub(super) const INTRINSICS: &[(&str, Decode)] =
-    &[("llvm.amdgcn.raw.ptr.buffer.load.lds", from_buffer), ("llvm.amdgcn.global.load.lds", from_global)];
+pub(super) static INTRINSICS: super::Own =
+    &[(&memory::RAW_PTR_BUFFER_LOAD_LDS, from_buffer), (&memory::GLOBAL_LOAD_LDS, from_global)];
 
 /// The bytes that a lane copies.
 fn size(site: &Site<'_, '_>, index: usize) -> Result<usize, String> {

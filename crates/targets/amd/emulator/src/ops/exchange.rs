@@ -1,39 +1,40 @@
 //! Lanes of a warp reading each other's values. What an inactive lane gives is what the manuals say: zero to
 //! `ds_bpermute`, `ds_swizzle` and to patterns with bound control, the old value to others, its register to `readlane`.
 
-use super::Decode;
 use super::cells::low;
 use crate::decode::site::{Decoded, Rows, Site};
 use crate::machine::code::{Flow, LANES, NOWHERE, Slot};
 use crate::machine::lanes::{map, run};
 use crate::machine::step::Step;
+use amdgcn_isa::exchange;
 use emulation::Fault;
 
-pub(super) const INTRINSICS: &[(&str, Decode)] = &[
-    ("llvm.amdgcn.mbcnt.lo", |site| count_below(site, 0)),
-    ("llvm.amdgcn.mbcnt.hi", |site| count_below(site, 32)),
-    ("llvm.amdgcn.readfirstlane", read_first),
-    ("llvm.amdgcn.readlane", read_lane),
-    ("llvm.amdgcn.writelane", write_lane),
-    ("llvm.amdgcn.ballot", ballot),
-    ("llvm.amdgcn.ds.bpermute", pull),
-    ("llvm.amdgcn.ds.permute", push),
-    ("llvm.amdgcn.ds.swizzle", swizzle),
-    ("llvm.amdgcn.mov.dpp", |site| {
+pub(super) static INTRINSICS: super::Own = &[
+    (&exchange::MBCNT_LO, |site| count_below(site, 0)),
+    (&exchange::MBCNT_HI, |site| count_below(site, 32)),
+    (&exchange::READFIRSTLANE, read_first),
+    (&exchange::READLANE, read_lane),
+    (&exchange::WRITELANE, write_lane),
+    (&exchange::BALLOT, ballot),
+    (&exchange::BALLOT_32, ballot),
+    (&exchange::DS_BPERMUTE, pull),
+    (&exchange::DS_PERMUTE, push),
+    (&exchange::DS_SWIZZLE, swizzle),
+    (&exchange::MOV_DPP, |site| {
         let value = site.row(0)?;
         data_parallel(site, NOWHERE, value, 1)
     }),
-    ("llvm.amdgcn.update.dpp", |site| {
+    (&exchange::UPDATE_DPP, |site| {
         let (old, value) = (site.row(0)?, site.row(1)?);
         data_parallel(site, old, value, 2)
     }),
-    ("llvm.amdgcn.mov.dpp8", eight),
-    ("llvm.amdgcn.permlane16", |site| permlane(site, 0)),
-    ("llvm.amdgcn.permlanex16", |site| permlane(site, 16)),
-    ("llvm.amdgcn.permlane16.swap", |site| swap(site, 16)),
-    ("llvm.amdgcn.permlane32.swap", |site| swap(site, 32)),
-    ("llvm.amdgcn.perm", bytes),
-    ("llvm.amdgcn.alignbyte", |site| {
+    (&exchange::MOV_DPP8, eight),
+    (&exchange::PERMLANE16, |site| permlane(site, 0)),
+    (&exchange::PERMLANEX16, |site| permlane(site, 16)),
+    (&exchange::PERMLANE16_SWAP, |site| swap(site, 16)),
+    (&exchange::PERMLANE32_SWAP, |site| swap(site, 32)),
+    (&exchange::PERM, bytes),
+    (&exchange::ALIGNBYTE, |site| {
         site.each(|[high, low_half, by]| (high << 32 | low_half) >> (8 * (by & 3)) & low(32))
     }),
 ];

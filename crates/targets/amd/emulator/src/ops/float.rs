@@ -4,7 +4,7 @@ use super::Decode;
 use super::cells::Kind;
 use crate::decode::site::{Decoded, Site};
 use emulation::{F16, F32, Rounding, arithmetic};
-use llir::Op;
+use llir::{Op, intrinsics};
 
 pub(super) const OPS: &[(Op, Decode)] = &[
     (Op::FADD, |site| binary(site, |a, b| a + b, |a, b| a + b)),
@@ -15,34 +15,34 @@ pub(super) const OPS: &[(Op, Decode)] = &[
     (Op::FNEG, |site| sign(site, |a, sign| a ^ sign)),
 ];
 
-pub(super) const INTRINSICS: &[(&str, Decode)] = &[
-    ("llvm.fabs", |site| sign(site, |a, sign| a & !sign)),
-    ("llvm.copysign", copysign),
-    ("llvm.canonicalize", |site| unary(site, |a| a)),
-    ("llvm.ceil", |site| unary(site, f64::ceil)),
-    ("llvm.floor", |site| unary(site, f64::floor)),
-    ("llvm.trunc", |site| unary(site, f64::trunc)),
-    ("llvm.round", |site| unary(site, f64::round)),
-    ("llvm.rint", |site| unary(site, f64::round_ties_even)),
-    ("llvm.nearbyint", |site| unary(site, f64::round_ties_even)),
-    ("llvm.roundeven", |site| unary(site, f64::round_ties_even)),
-    ("llvm.sqrt", |site| unary(site, f64::sqrt)),
-    ("llvm.exp", |site| unary(site, f64::exp)),
-    ("llvm.exp2", |site| unary(site, f64::exp2)),
-    ("llvm.log", |site| unary(site, f64::ln)),
-    ("llvm.log2", |site| unary(site, f64::log2)),
-    ("llvm.log10", |site| unary(site, f64::log10)),
-    ("llvm.sin", |site| unary(site, f64::sin)),
-    ("llvm.cos", |site| unary(site, f64::cos)),
-    ("llvm.pow", |site| binary(site, f64::powf, f32::powf)),
-    ("llvm.fma", fma),
-    ("llvm.fmuladd", fma),
-    ("llvm.minnum", |site| both(site, |a, b| arithmetic::minimum(a, b, false))),
-    ("llvm.maxnum", |site| both(site, |a, b| arithmetic::maximum(a, b, false))),
-    ("llvm.minimum", |site| both(site, |a, b| arithmetic::minimum(a, b, true))),
-    ("llvm.maximum", |site| both(site, |a, b| arithmetic::maximum(a, b, true))),
-    ("llvm.ldexp", ldexp),
-    ("llvm.is.fpclass", is_class),
+pub(super) static INTRINSICS: super::General = &[
+    (&intrinsics::FABS, |site| sign(site, |a, sign| a & !sign)),
+    (&intrinsics::COPYSIGN, copysign),
+    (&intrinsics::CANONICALIZE, |site| unary(site, |a| a)),
+    (&intrinsics::CEIL, |site| unary(site, f64::ceil)),
+    (&intrinsics::FLOOR, |site| unary(site, f64::floor)),
+    (&intrinsics::TRUNC, |site| unary(site, f64::trunc)),
+    (&intrinsics::ROUND, |site| unary(site, f64::round)),
+    (&intrinsics::RINT, |site| unary(site, f64::round_ties_even)),
+    (&intrinsics::NEARBYINT, |site| unary(site, f64::round_ties_even)),
+    (&intrinsics::ROUNDEVEN, |site| unary(site, f64::round_ties_even)),
+    (&intrinsics::SQRT, |site| unary(site, f64::sqrt)),
+    (&intrinsics::EXP, |site| unary(site, f64::exp)),
+    (&intrinsics::EXP2, |site| unary(site, f64::exp2)),
+    (&intrinsics::LOG, |site| unary(site, f64::ln)),
+    (&intrinsics::LOG2, |site| unary(site, f64::log2)),
+    (&intrinsics::LOG10, |site| unary(site, f64::log10)),
+    (&intrinsics::SIN, |site| unary(site, f64::sin)),
+    (&intrinsics::COS, |site| unary(site, f64::cos)),
+    (&intrinsics::POW, |site| binary(site, f64::powf, f32::powf)),
+    (&intrinsics::FMA, fma),
+    (&intrinsics::FMULADD, fma),
+    (&intrinsics::MINNUM, |site| both(site, |a, b| arithmetic::minimum(a, b, false))),
+    (&intrinsics::MAXNUM, |site| both(site, |a, b| arithmetic::maximum(a, b, false))),
+    (&intrinsics::MINIMUM, |site| both(site, |a, b| arithmetic::minimum(a, b, true))),
+    (&intrinsics::MAXIMUM, |site| both(site, |a, b| arithmetic::maximum(a, b, true))),
+    (&intrinsics::LDEXP, ldexp),
+    (&intrinsics::IS_FPCLASS, is_class),
 ];
 
 /// A function of one number, rounded to nearest.

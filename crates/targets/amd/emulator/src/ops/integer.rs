@@ -5,7 +5,7 @@ use super::cells::{low, signed};
 use crate::decode::site::{Decoded, Rows, Site};
 use crate::machine::code::{Flow, LANES};
 use crate::machine::lanes::run;
-use llir::Op;
+use llir::{Op, intrinsics};
 
 pub(super) const OPS: &[(Op, Decode)] = &[
     (Op::ADD, |site| unsigned(site, u64::wrapping_add)),
@@ -25,29 +25,29 @@ pub(super) const OPS: &[(Op, Decode)] = &[
     }),
 ];
 
-pub(super) const INTRINSICS: &[(&str, Decode)] = &[
-    ("llvm.abs", abs),
-    ("llvm.smax", |site| with_sign(site, i64::max)),
-    ("llvm.smin", |site| with_sign(site, i64::min)),
-    ("llvm.umax", |site| unsigned(site, u64::max)),
-    ("llvm.umin", |site| unsigned(site, u64::min)),
-    ("llvm.sadd.sat", |site| saturate(site, |a, b| a + b)),
-    ("llvm.ssub.sat", |site| saturate(site, |a, b| a - b)),
-    ("llvm.uadd.sat", unsigned_add_sat),
-    ("llvm.usub.sat", |site| unsigned(site, u64::saturating_sub)),
-    ("llvm.ctpop", |site| bits1(site, |a, _| u64::from(a.count_ones()))),
-    ("llvm.ctlz", |site| bits1(site, |a, bits| u64::from(a.leading_zeros()) - u64::from(64 - bits))),
-    ("llvm.cttz", |site| bits1(site, |a, bits| u64::from(a.trailing_zeros().min(bits)))),
-    ("llvm.bitreverse", |site| bits1(site, |a, bits| a.reverse_bits() >> (64 - bits))),
-    ("llvm.bswap", |site| bits1(site, |a, bits| a.swap_bytes() >> (64 - bits))),
-    ("llvm.fshl", |site| funnel(site, true)),
-    ("llvm.fshr", |site| funnel(site, false)),
-    ("llvm.sadd.with.overflow", |site| overflow(site, |a, b| a + b, true)),
-    ("llvm.ssub.with.overflow", |site| overflow(site, |a, b| a - b, true)),
-    ("llvm.smul.with.overflow", |site| overflow(site, |a, b| a * b, true)),
-    ("llvm.uadd.with.overflow", |site| overflow(site, |a, b| a + b, false)),
-    ("llvm.usub.with.overflow", |site| overflow(site, |a, b| a - b, false)),
-    ("llvm.umul.with.overflow", |site| overflow(site, |a, b| a * b, false)),
+pub(super) static INTRINSICS: super::General = &[
+    (&intrinsics::ABS, abs),
+    (&intrinsics::SMAX, |site| with_sign(site, i64::max)),
+    (&intrinsics::SMIN, |site| with_sign(site, i64::min)),
+    (&intrinsics::UMAX, |site| unsigned(site, u64::max)),
+    (&intrinsics::UMIN, |site| unsigned(site, u64::min)),
+    (&intrinsics::SADD_SAT, |site| saturate(site, |a, b| a + b)),
+    (&intrinsics::SSUB_SAT, |site| saturate(site, |a, b| a - b)),
+    (&intrinsics::UADD_SAT, unsigned_add_sat),
+    (&intrinsics::USUB_SAT, |site| unsigned(site, u64::saturating_sub)),
+    (&intrinsics::CTPOP, |site| bits1(site, |a, _| u64::from(a.count_ones()))),
+    (&intrinsics::CTLZ, |site| bits1(site, |a, bits| u64::from(a.leading_zeros()) - u64::from(64 - bits))),
+    (&intrinsics::CTTZ, |site| bits1(site, |a, bits| u64::from(a.trailing_zeros().min(bits)))),
+    (&intrinsics::BITREVERSE, |site| bits1(site, |a, bits| a.reverse_bits() >> (64 - bits))),
+    (&intrinsics::BSWAP, |site| bits1(site, |a, bits| a.swap_bytes() >> (64 - bits))),
+    (&intrinsics::FSHL, |site| funnel(site, true)),
+    (&intrinsics::FSHR, |site| funnel(site, false)),
+    (&intrinsics::SADD_WITH_OVERFLOW, |site| overflow(site, |a, b| a + b, true)),
+    (&intrinsics::SSUB_WITH_OVERFLOW, |site| overflow(site, |a, b| a - b, true)),
+    (&intrinsics::SMUL_WITH_OVERFLOW, |site| overflow(site, |a, b| a * b, true)),
+    (&intrinsics::UADD_WITH_OVERFLOW, |site| overflow(site, |a, b| a + b, false)),
+    (&intrinsics::USUB_WITH_OVERFLOW, |site| overflow(site, |a, b| a - b, false)),
+    (&intrinsics::UMUL_WITH_OVERFLOW, |site| overflow(site, |a, b| a * b, false)),
 ];
 
 fn width(site: &Site<'_, '_>) -> Result<u32, String> {

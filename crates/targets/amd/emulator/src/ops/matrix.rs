@@ -20,7 +20,7 @@ use crate::decode::site::{Decoded, Rows, Site};
 use crate::machine::Execute;
 use crate::machine::code::{Flow, LANES, NOWHERE, Row, Slot};
 use crate::machine::step::Step;
-use amdgcn_isa::{Arch, Matrix, Number};
+use amdgcn_isa::{Arch, CDNA, Matrix, Number};
 use emulation::{BF16, F16, Fault, Format, Rounding};
 
 /// How the items of an operand are read.
@@ -96,6 +96,13 @@ pub(super) struct Shape {
     pub(super) blocks: usize,
     /// Items of c that are next to one another in `i`.
     pub(super) run: usize,
+}
+
+impl From<Matrix> for Shape {
+    fn from(matrix: Matrix) -> Shape {
+        let [m, n, k, blocks] = [matrix.m, matrix.n, matrix.k, matrix.blocks].map(|size| size as usize);
+        Shape { m, n, k, blocks, run: if matrix.c == Number::F64 { 1 } else { 4 } }
+    }
 }
 
 impl Shape {
@@ -184,17 +191,11 @@ struct Product {
 }
 
 /// Decodes a matrix instruction of the table.
-pub(super) fn decode(site: &mut Site<'_, '_>, name: &str, matrix: Matrix) -> Decoded {
+pub(super) fn decode(site: &mut Site<'_, '_>, matrix: Matrix) -> Decoded {
     let arch = site.arch();
     let (a, b, c) = (Item::of(matrix.a, arch), Item::of(matrix.b, arch), Item::of(matrix.c, arch));
-    let shape = Shape {
-        m: matrix.m as usize,
-        n: matrix.n as usize,
-        k: matrix.k as usize,
-        blocks: matrix.blocks as usize,
-        run: if matrix.c == Number::F64 { 1 } else { 4 },
-    };
-    if name.starts_with("llvm.amdgcn.mfma.") {
+    let shape = Shape::from(matrix);
+    if CDNA.has(arch) {
         let (among, block) = (site.constant(3)? as usize, site.constant(4)? as usize);
         if site.constant(5)? != 0 || 1 << among > shape.blocks || block >> among != 0 {
             return Err(format!(

@@ -19,21 +19,27 @@ mod system;
 mod vector;
 
 use crate::decode::site::{Decoded, Site};
-use llir::{Format, Op, Payload};
+use amdgcn_isa::Row;
+use llir::{Format, Intrinsic, Op, Payload};
 
 /// Reads an instruction and adds what it does.
 type Decode = fn(&mut Site<'_, '_>) -> Decoded;
+
+/// Intrinsics that LLVM has for all machines, by their rows.
+type General = &'static [(&'static Intrinsic, Decode)];
+
+/// Intrinsics of AMD GPUs, by theirs.
+type Own = &'static [(&'static Row, Decode)];
 
 /// Instructions of LLVM.
 const OPS: &[&[(Op, Decode)]] =
     &[integer::OPS, float::OPS, compare::OPS, convert::OPS, vector::OPS, access::OPS, atomic::OPS];
 
-/// Intrinsics that LLVM has for all machines, without the types in their names.
-const GENERAL: &[&[(&str, Decode)]] =
-    &[integer::INTRINSICS, float::INTRINSICS, convert::INTRINSICS, system::GENERAL];
+/// Intrinsics that LLVM has for all machines.
+static GENERAL: &[General] = &[integer::INTRINSICS, float::INTRINSICS, convert::INTRINSICS, system::GENERAL];
 
 /// Intrinsics of AMD GPUs.
-const OWN: &[&[(&str, Decode)]] = &[
+static OWN: &[Own] = &[
     system::INTRINSICS,
     exchange::INTRINSICS,
     approximate::INTRINSICS,
@@ -61,37 +67,35 @@ pub(crate) fn decode(site: &mut Site<'_, '_>) -> Decoded {
 
 fn call(site: &mut Site<'_, '_>) -> Decoded {
     let Payload::Callee(id) = site.data.payload else { return Err("a call without a callee".to_owned()) };
-    let name = site.assembly.module.callee(id).name.clone();
-    if let Some(call) = amdgcn_isa::find(&name) {
+    let callee = site.assembly.module.callee(id);
+    let name = &callee.name;
+    if let Some(row) = amdgcn_isa::of(callee) {
         let arch = site.arch();
-        if !call.row.is_on(arch) {
+        if !row.is_on(arch) {
             return Err(format!("{arch} has no `{name}`"));
         }
-        if let Some(shape) = call.row.matrix {
-            return matrix::decode(site, &name, shape);
+        if let Some(shape) = row.matrix {
+            return if row.is_scaled() {
+                scaled::decode(site, shape.into())
+            } else {
+                matrix::decode(site, shape)
+            };
         }
-        let row = OWN.iter().copied().flatten().find(|(known, _)| *known == call.row.name);
-        let (_, decode) = row.ok_or_else(|| format!("`{name}` cannot be run"))?;
-        return decode(site);
+        return decoder(row).ok_or_else(|| format!("`{name}` cannot be run"))?(site);
     }
-    if let Some(scaled) = scaled::of_name(&name) {
-        return scaled::decode(site, scaled);
-    }
-    let mut stem = name.as_str();
-    loop {
-        if let Some((_, decode)) = GENERAL.iter().copied().flatten().find(|(known, _)| *known == stem) {
-            return decode(site);
-        }
-        match stem.rsplit_once('.') {
-            Some((shorter, _)) => stem = shorter,
-            None => return Err(format!("`{name}` is not known")),
-        }
-    }
+    let known = |intrinsic| GENERAL.iter().copied().flatten().find(|(own, _)| *own == intrinsic);
+    let (_, decode) = callee.intrinsic.and_then(known).ok_or_else(|| format!("`{name}` is not known"))?;
+    decode(site)
+}
+
+/// What decodes an intrinsic of AMD GPUs that is no matrix instruction.
+fn decoder(row: &Row) -> Option<Decode> {
+    OWN.iter().copied().flatten().find(|(own, _)| *own == row).map(|(_, decode)| *decode)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{OPS, OWN};
+    use super::{OPS, decoder};
     use llir::{Format, Op};
 
     #[test]
@@ -110,8 +114,8 @@ mod tests {
     #[test]
     fn every_intrinsic_of_the_table_can_be_run_or_is_refused_on_purpose() {
         for row in amdgcn_isa::rows().filter(|row| row.matrix.is_none()) {
-            let is_known = OWN.iter().copied().flatten().any(|(known, _)| *known == row.name);
-            assert_eq!(is_known, !super::system::REFUSED.contains(&row.name), "{}", row.name);
+            let is_refused = super::system::REFUSED.contains(&row);
+            assert_eq!(decoder(row).is_some(), !is_refused, "{}", row.name);
         }
     }
 }

@@ -19,19 +19,6 @@ const FORMATS: [Format; 5] = [E4M3, E5M2, E2M3, E3M2, E2M1];
 /// Elements that one exponent scales.
 const SCALED: usize = 32;
 
-/// The sizes of the scaled instruction of a name.
-pub(super) fn of_name(name: &str) -> Option<Shape> {
-    let rest = name.strip_prefix("llvm.amdgcn.mfma.scale.f32.")?;
-    let (m, k) = if rest.starts_with("16x16x128.f8f6f4") {
-        (16, 128)
-    } else if rest.starts_with("32x32x64.f8f6f4") {
-        (32, 64)
-    } else {
-        return None;
-    };
-    Some(Shape { m, n: m, k, blocks: 1, run: 4 })
-}
-
 /// An operand and the exponents that scale it.
 struct Scaled {
     operand: Operand,

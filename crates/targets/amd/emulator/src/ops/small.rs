@@ -1,22 +1,21 @@
 //! Conversions of 8-bit floats (FNUZ on gfx942, OCP elsewhere) and to halves towards zero.
 
-use super::Decode;
 use super::cells::{Kind, low};
 use crate::decode::site::{Decoded, Site};
 use crate::machine::lanes::map;
-use amdgcn_isa::Arch;
+use amdgcn_isa::{Arch, convert};
 use emulation::{E4M3, E4M3_FNUZ, E5M2, E5M2_FNUZ, F16, Format, Rounding};
 
-pub(super) const INTRINSICS: &[(&str, Decode)] = &[
-    ("llvm.amdgcn.cvt.pk.fp8.f32", |site| pack(site, fp8(site.arch()))),
-    ("llvm.amdgcn.cvt.pk.bf8.f32", |site| pack(site, bf8(site.arch()))),
-    ("llvm.amdgcn.cvt.sr.fp8.f32", |site| stochastic(site, fp8(site.arch()))),
-    ("llvm.amdgcn.cvt.sr.bf8.f32", |site| stochastic(site, bf8(site.arch()))),
-    ("llvm.amdgcn.cvt.f32.fp8", |site| unpack(site, fp8(site.arch()))),
-    ("llvm.amdgcn.cvt.f32.bf8", |site| unpack(site, bf8(site.arch()))),
-    ("llvm.amdgcn.cvt.pk.f32.fp8", |site| unpack_two(site, fp8(site.arch()))),
-    ("llvm.amdgcn.cvt.pk.f32.bf8", |site| unpack_two(site, bf8(site.arch()))),
-    ("llvm.amdgcn.cvt.pkrtz", to_halves),
+pub(super) static INTRINSICS: super::Own = &[
+    (&convert::CVT_PK_FP8_F32, |site| pack(site, fp8(site.arch()))),
+    (&convert::CVT_PK_BF8_F32, |site| pack(site, bf8(site.arch()))),
+    (&convert::CVT_SR_FP8_F32, |site| stochastic(site, fp8(site.arch()))),
+    (&convert::CVT_SR_BF8_F32, |site| stochastic(site, bf8(site.arch()))),
+    (&convert::CVT_F32_FP8, |site| unpack(site, fp8(site.arch()))),
+    (&convert::CVT_F32_BF8, |site| unpack(site, bf8(site.arch()))),
+    (&convert::CVT_PK_F32_FP8, |site| unpack_two(site, fp8(site.arch()))),
+    (&convert::CVT_PK_F32_BF8, |site| unpack_two(site, bf8(site.arch()))),
+    (&convert::CVT_PKRTZ, to_halves),
 ];
 
 /// The format that an architecture calls fp8.

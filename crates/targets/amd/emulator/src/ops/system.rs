@@ -1,53 +1,54 @@
 //! Where a lane is, barriers, waiting, scheduling, clocks, traps.
 
-use super::Decode;
 use super::copy;
 use crate::decode::site::{Decoded, Rows, Site};
 use crate::machine::code::{Flow, LANES};
 use crate::machine::lanes::run;
 use crate::machine::step::Step;
 use crate::machine::wave::merge;
+use amdgcn_isa::system;
 use emulation::{Fault, FaultKind};
+use llir::intrinsics;
 
 /// Intrinsics of LLVM that compute nothing.
-pub(super) const GENERAL: &[(&str, Decode)] = &[
-    ("llvm.assume", nothing),
-    ("llvm.lifetime.start", nothing),
-    ("llvm.lifetime.end", nothing),
-    ("llvm.prefetch", nothing),
-    ("llvm.expect", super::convert::alias),
-    ("llvm.trap", trap),
+pub(super) static GENERAL: super::General = &[
+    (&intrinsics::ASSUME, nothing),
+    (&intrinsics::LIFETIME_START, nothing),
+    (&intrinsics::LIFETIME_END, nothing),
+    (&intrinsics::PREFETCH, nothing),
+    (&intrinsics::EXPECT, super::convert::alias),
+    (&intrinsics::TRAP, trap),
 ];
 
-pub(super) const INTRINSICS: &[(&str, Decode)] = &[
-    ("llvm.amdgcn.workgroup.id.x", |site| group_id(site, 0)),
-    ("llvm.amdgcn.workgroup.id.y", |site| group_id(site, 1)),
-    ("llvm.amdgcn.workgroup.id.z", |site| group_id(site, 2)),
-    ("llvm.amdgcn.workitem.id.x", item_id),
-    ("llvm.amdgcn.workitem.id.y", zero),
-    ("llvm.amdgcn.workitem.id.z", zero),
-    ("llvm.amdgcn.implicitarg.ptr", hidden),
-    ("llvm.amdgcn.wavefrontsize", wave_size),
-    ("llvm.amdgcn.s.barrier", barrier),
-    ("llvm.amdgcn.s.barrier.signal", signal),
-    ("llvm.amdgcn.s.barrier.wait", wait),
-    ("llvm.amdgcn.wave.barrier", wave_barrier),
-    ("llvm.amdgcn.s.waitcnt", waitcnt),
-    ("llvm.amdgcn.s.wait.loadcnt", |site| {
+pub(super) static INTRINSICS: super::Own = &[
+    (&system::WORKGROUP_ID_X, |site| group_id(site, 0)),
+    (&system::WORKGROUP_ID_Y, |site| group_id(site, 1)),
+    (&system::WORKGROUP_ID_Z, |site| group_id(site, 2)),
+    (&system::WORKITEM_ID_X, item_id),
+    (&system::WORKITEM_ID_Y, zero),
+    (&system::WORKITEM_ID_Z, zero),
+    (&system::IMPLICITARG_PTR, hidden),
+    (&system::WAVEFRONTSIZE, wave_size),
+    (&system::S_BARRIER, barrier),
+    (&system::S_BARRIER_SIGNAL, signal),
+    (&system::S_BARRIER_WAIT, wait),
+    (&system::WAVE_BARRIER, wave_barrier),
+    (&system::S_WAITCNT, waitcnt),
+    (&system::S_WAIT_LOADCNT, |site| {
         let left = site.constant(0)? as usize;
         copy::wait(site, left)
     }),
-    ("llvm.amdgcn.s.wait.dscnt", nothing),
-    ("llvm.amdgcn.sched.barrier", nothing),
-    ("llvm.amdgcn.sched.group.barrier", nothing),
-    ("llvm.amdgcn.iglp.opt", nothing),
-    ("llvm.amdgcn.s.setprio", nothing),
-    ("llvm.amdgcn.s.sleep", nothing),
-    ("llvm.amdgcn.s.getreg", zero),
-    ("llvm.amdgcn.s.memrealtime", clock),
-    ("llvm.amdgcn.s.memtime", clock),
-    ("llvm.amdgcn.s.sendmsg.rtn", clock),
-    ("llvm.amdgcn.endpgm", |site| {
+    (&system::S_WAIT_DSCNT, nothing),
+    (&system::SCHED_BARRIER, nothing),
+    (&system::SCHED_GROUP_BARRIER, nothing),
+    (&system::IGLP_OPT, nothing),
+    (&system::S_SETPRIO, nothing),
+    (&system::S_SLEEP, nothing),
+    (&system::S_GETREG, zero),
+    (&system::S_MEMREALTIME, clock),
+    (&system::S_MEMTIME, clock),
+    (&system::S_SENDMSG_RTN, clock),
+    (&system::ENDPGM, |site| {
         site.push(run(|_| Ok(Flow::Exit)), &[], &[]);
         Ok(())
     }),
@@ -55,7 +56,8 @@ pub(super) const INTRINSICS: &[(&str, Decode)] = &[
 
 /// Intrinsics of the table that are not run.
 #[cfg(test)]
-pub(super) const REFUSED: &[&str] = &["llvm.amdgcn.global.load.tr.b128"];
+#[cfg(test)]
+pub(super) static REFUSED: &[&amdgcn_isa::Row] = &[&amdgcn_isa::memory::GLOBAL_LOAD_TR_B128];
 
 fn nothing(_: &mut Site<'_, '_>) -> Decoded {
     Ok(())

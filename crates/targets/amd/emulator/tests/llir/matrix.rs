@@ -6,6 +6,7 @@ use crate::common::{Random, Setup, on};
 use amd_emulator::{Arch, FaultKind};
 use amdgcn_isa::{ARCHS, CDNA, Matrix, Number, Row};
 use emulation::{BF16, E2M1, E2M3, E3M2, E4M3, E4M3_FNUZ, E5M2, E5M2_FNUZ, F16, Format, Rounding};
+use llir::Type;
 
 /// What a bit adds: to the first coordinate, the second, and the block.
 type Base = [usize; 3];
@@ -92,27 +93,18 @@ fn put(bytes: &mut [u8], at: usize, bits: u32, value: u64) {
     }
 }
 
-fn bits_of(ty: &str) -> usize {
-    let scalar = |ty: &str| match ty {
-        "half" | "bfloat" | "i16" => 16,
-        "float" | "i32" => 32,
-        "double" | "i64" => 64,
-        other => panic!("{other}"),
-    };
-    match ty.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')).and_then(|ty| ty.split_once(" x ")) {
-        Some((count, ty)) => count.parse::<usize>().expect("a count") * scalar(ty),
-        None => scalar(ty),
-    }
+fn bits_of(ty: Type) -> usize {
+    (ty.lane_bits() * ty.lanes()) as usize
 }
 
 /// A kernel that loads the operands from one array each behind one another, and stores the result behind them.
-fn text(name: &str, result: &str, operands: &[(String, bool)], lanes: usize, immediate: &str) -> String {
+fn text(name: &str, result: Type, operands: &[(Type, bool)], lanes: usize, immediate: &str) -> String {
     let mut body = String::new();
     let mut arguments = Vec::new();
     let mut start = 0;
-    for (index, (ty, is_constant)) in operands.iter().enumerate() {
-        if *is_constant {
-            arguments.push(format!("{ty} {}", if ty == "i1" { immediate } else { "0" }));
+    for (index, &(ty, is_constant)) in operands.iter().enumerate() {
+        if is_constant {
+            arguments.push(format!("{ty} {}", if ty == Type::I1 { immediate } else { "0" }));
             continue;
         }
         let bytes = bits_of(ty) / 8;
@@ -126,7 +118,7 @@ fn text(name: &str, result: &str, operands: &[(String, bool)], lanes: usize, imm
         start += bytes * lanes;
     }
     let bytes = bits_of(result) / 8;
-    let types: Vec<&str> = operands.iter().map(|(ty, _)| ty.as_str()).collect();
+    let types: Vec<String> = operands.iter().map(|(ty, _)| ty.to_string()).collect();
     let declaration = format!("declare {result} @{name}({})", types.join(", "));
     body += &format!(
         "  %d = call {result} @{name}({})
@@ -160,11 +152,11 @@ fn check(row: &'static Row, arch: Arch, numbers: &mut Random) {
     let at = |values: &[i64], [x, y, block]: Base, rows: usize, columns: usize| {
         values[(block * rows + x) * columns + y]
     };
-    let values: Vec<&(String, bool)> = signature.operands.iter().filter(|operand| !operand.1).collect();
+    let values: Vec<&(Type, bool)> = signature.operands.iter().filter(|operand| !operand.1).collect();
     let mut bytes = Vec::new();
     let sources: [Source<'_>; 3] =
         [(&a, &layout.a, matrix.a, m, k), (&b, &layout.b, matrix.b, n, k), (&c, &layout.c, matrix.c, m, n)];
-    for (index, (ty, _)) in values.iter().enumerate() {
+    for (index, &&(ty, _)) in values.iter().enumerate() {
         let (data, bases, number, rows, columns) = sources[index];
         let spread = if index == 2 { spread } else { 1 };
         let mut region = vec![0; bits_of(ty) / 8 * lanes];
@@ -179,11 +171,11 @@ fn check(row: &'static Row, arch: Arch, numbers: &mut Random) {
         bytes.extend(region);
     }
     let start = bytes.len();
-    let result_bits = bits_of(&signature.result);
+    let result_bits = bits_of(signature.result);
     bytes.resize(start + result_bits / 8 * lanes, 0);
     // Operands of integers are signed; results of halves lie in the lower halves of words.
     let immediate = if matrix.c == Number::I32 { "true" } else { "false" };
-    let text = text(&call.name(), &signature.result, &signature.operands, lanes, immediate);
+    let text = text(&call.name(), signature.result, &signature.operands, lanes, immediate);
     let mut words: Vec<u32> =
         bytes.chunks(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect();
     let report = on(arch).run(&text, &mut words).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
@@ -239,15 +231,13 @@ fn scaled_matrix_instructions_multiply() {
 }
 
 fn scaled(m: usize, k: usize, formats: [usize; 2], numbers: &mut Random) {
-    let (c_type, items) = if m == 16 { ("<4 x float>", 4) } else { ("<16 x float>", 16) };
+    let items = if m == 16 { 4 } else { 16 };
     let [left, right] = formats.map(|format| SCALED[format].2);
     let name = format!("llvm.amdgcn.mfma.scale.f32.{m}x{m}x{k}.f8f6f4.v{left}i32.v{right}i32");
-    let (a_type, b_type) = (format!("<{left} x i32>"), format!("<{right} x i32>"));
-    let mut operands: Vec<(String, bool)> =
-        vec![(a_type, false), (b_type, false), (c_type.to_owned(), false)];
-    operands.extend([("i32".to_owned(), true), ("i32".to_owned(), true)]);
-    operands.extend([("i32".to_owned(), true), ("i32".to_owned(), false)]);
-    operands.extend([("i32".to_owned(), true), ("i32".to_owned(), false)]);
+    let factors = [left, right].map(|words| Type::I32.vector(words as u32));
+    let c_type = Type::F32.vector(items as u32);
+    let mut operands = [factors[0], factors[1], c_type].map(|ty| (ty, false)).to_vec();
+    operands.extend([true, true, true, false, true, false].map(|constant| (Type::I32, constant)));
     let text = text(&name, c_type, &operands, 64, "");
     let call = text.find("%d = call").expect("it calls");
     let (head, tail) = text.split_at(call);

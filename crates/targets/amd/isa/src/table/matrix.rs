@@ -1,9 +1,12 @@
 //! Matrix instructions: `mfma` of CDNA, `wmma` of RDNA.
 
+use super::pure;
 use crate::arch::Arch::{Gfx90a, Gfx942, Gfx950, Gfx1100, Gfx1200};
 use crate::arch::{Archs, CDNA};
 use crate::row::Number::{BF16, Bf8, F16, F32, F64, Fp8, I4, I8, I32, Xf32};
-use crate::row::{Effect, Matrix, Number, Row};
+use crate::row::{Matrix, Number, Role, Row};
+use llir::intrinsics::Part;
+use llir::{Intrinsic, Purity};
 
 const GFX90A: Archs = Archs::of(&[Gfx90a]);
 const GFX942: Archs = Archs::of(&[Gfx942]);
@@ -22,20 +25,12 @@ const fn row(
 ) -> Row {
     let [m, n, k, blocks] = shape;
     let [a, b, c] = numbers;
-    Row {
-        name,
-        types: &[],
-        signature,
-        archs,
-        effect: Effect::None,
-        convergent: true,
-        matrix: Some(Matrix { m, n, k, blocks, a, b, c }),
-        doc: "c + a · b.",
-    }
+    let matrix = Some(Matrix { m, n, k, blocks, a, b, c });
+    Row { matrix, ..pure(name, signature, archs, "c + a · b.") }.alike().counted(Role::Multiply)
 }
 
 #[rustfmt::skip]
-pub(super) const MFMA: &[Row] = &[
+pub(super) static MFMA: &[Row] = &[
     row("llvm.amdgcn.mfma.f64.16x16x4f64", "<4 x double> (double, double, <4 x double>, imm i32, imm i32, imm i32)", CDNA, [16, 16, 4, 1], [F64, F64, F64]),
     row("llvm.amdgcn.mfma.f64.4x4x4f64", "double (double, double, double, imm i32, imm i32, imm i32)", CDNA, [4, 4, 4, 4], [F64, F64, F64]),
     row("llvm.amdgcn.mfma.f32.32x32x2f32", "<16 x float> (float, float, <16 x float>, imm i32, imm i32, imm i32)", CDNA, [32, 32, 2, 1], [F32, F32, F32]),
@@ -70,8 +65,20 @@ pub(super) const MFMA: &[Row] = &[
     row("llvm.amdgcn.mfma.i32.16x16x64.i8", "<4 x i32> (<4 x i32>, <4 x i32>, <4 x i32>, imm i32, imm i32, imm i32)", GFX950, [16, 16, 64, 1], [I8, I8, I32]),
 ];
 
+/// One of those whose factors have scales, and formats that operands say. The types of both factors are in its name.
+const fn scaled(name: &'static str, side: u32, k: u32) -> Row {
+    let row = row(name, "", GFX950, [side, side, k, 1], [Fp8, Fp8, F32]);
+    Row { intrinsic: Intrinsic::new(name, &[Part::Arg(0), Part::Arg(1)], Purity::Pure), ..row }
+}
+
+/// The scaled instructions: of 16 rows, and of 32.
+pub static SCALED: [Row; 2] = [
+    scaled("llvm.amdgcn.mfma.scale.f32.16x16x128.f8f6f4", 16, 128),
+    scaled("llvm.amdgcn.mfma.scale.f32.32x32x64.f8f6f4", 32, 64),
+];
+
 #[rustfmt::skip]
-pub(super) const WMMA: &[Row] = &[
+pub(super) static WMMA: &[Row] = &[
     // gfx11: every lane has all 16 elements of a row or column, lanes 16 to 31 a copy.
     row("llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16", "<8 x float> (<16 x half>, <16 x half>, <8 x float>)", GFX11, [16, 16, 16, 1], [F16, F16, F32]),
     row("llvm.amdgcn.wmma.f32.16x16x16.bf16.v8f32.v16i16", "<8 x float> (<16 x i16>, <16 x i16>, <8 x float>)", GFX11, [16, 16, 16, 1], [BF16, BF16, F32]),
@@ -98,21 +105,6 @@ mod tests {
     use super::{CDNA, MFMA, WMMA};
     use crate::arch::{ARCHS, RDNA};
 
-    /// Bits of a type.
-    fn bits(ty: &str) -> u32 {
-        let scalar = |ty: &str| match ty {
-            "half" | "bfloat" | "i16" => 16,
-            "float" | "i32" => 32,
-            "double" | "i64" => 64,
-            other => panic!("{other}"),
-        };
-        match ty.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')).and_then(|ty| ty.split_once(" x "))
-        {
-            Some((count, ty)) => count.parse::<u32>().expect("a count") * scalar(ty),
-            None => scalar(ty),
-        }
-    }
-
     /// What lanes hold together is what the shapes say. gfx11 holds operands twice, and 16-bit results in words.
     #[test]
     fn signatures_have_room_for_the_shapes() {
@@ -124,7 +116,7 @@ mod tests {
                 .operands
                 .iter()
                 .filter(|operand| !operand.1)
-                .map(|operand| bits(&operand.0) * lanes)
+                .map(|(ty, _)| ty.lane_bits() * ty.lanes() * lanes)
                 .collect();
             let twice = if row.archs == super::GFX11 { 2 } else { 1 };
             let words = if twice == 2 && matrix.c.bits() == 16 { 2 } else { 1 };

@@ -10,7 +10,7 @@ use super::slice::Slice;
 use super::{DotLoop, PanelDot, Side};
 use crate::dot::Transpose;
 use ir::{Block, Type as IrType, Value as IrValue};
-use llir::{IntCompare, Op as Inst, Purity, Type, Value};
+use llir::{IntCompare, Op as Inst, Purity, Type, Value, intrinsics};
 use rustc_hash::FxHashMap;
 use ttir::ops::control::{self, ForOp};
 
@@ -57,7 +57,7 @@ impl Emitter<'_> {
             first.push(cx.b.i64(0));
             let opened = cx.b.begin_for(start, end, stride, &first);
             let more = cx.b.add(opened.iv, stride);
-            let until = cx.b.intrinsic("llvm.smin", Type::I64, &[more, end]);
+            let until = cx.b.intrinsic(&intrinsics::SMIN, Type::I64, &[more, end]);
             let (&number, carried) = opened.carried.split_last().expect("the number of a block is carried");
             assert_eq!(dot_loop.moves.carried.len(), carried.len(), "all scalars are moved");
             let carried = dot_loop.moves.carried.iter().copied().zip(carried.iter().copied()).collect();
@@ -106,7 +106,7 @@ impl Emitter<'_> {
         let last = self.b.sub(length, one);
         let more = self.b.add(last, stride);
         let blocks = self.b.sdiv(more, stride);
-        let blocks = self.b.intrinsic("llvm.smax", Type::I64, &[blocks, one]);
+        let blocks = self.b.intrinsic(&intrinsics::SMAX, Type::I64, &[blocks, one]);
         let mut lookups = Vec::new();
         for dot in &dot_loop.dots {
             let [a, b] = [0, 1].map(|index| match &dot.sides[index].kept {

@@ -14,9 +14,12 @@ pub(crate) fn call_bits(ty: Type) -> Result<u32, String> {
 
 pub(super) fn emit(s: &mut Selector<'_>, inst: Inst, data: &InstData) -> Outcome {
     let Payload::Callee(id) = data.payload else { return Err("a call of nothing".into()) };
+    if let Some(rule) = s.rules[id] {
+        return intrinsic::emit(s, inst, data, rule);
+    }
     let callee = s.module.callee(id);
-    if callee.name.starts_with("llvm.") {
-        return intrinsic::emit(s, inst, data, &callee.name);
+    if callee.is_intrinsic() {
+        return Err(format!("the intrinsic `{}` has no PTX here", callee.name));
     }
     let mut results = SmallVec::new();
     let mut operands: SmallVec<[Operand; 4]> = SmallVec::new();

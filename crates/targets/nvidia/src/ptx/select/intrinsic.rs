@@ -1,17 +1,15 @@
-//! Intrinsics: a row each with the instruction it becomes.
-//!
-//! Names are looked up without the types that LLVM adds to them; those of the target itself are [`crate::intrinsics`].
+//! Intrinsics: a row each with the instruction it becomes. Those of the target itself are [`crate::intrinsics`].
 
 use super::cast::float_word;
 use super::float::{packs, type_word};
 use super::{Outcome, Part, Selector};
-use crate::intrinsics::{Form, Intrinsic};
+use crate::intrinsics::{Form, Row};
 use crate::ptx::machine::{Class, Operand, Reg};
-use llir::{Flags, Inst, InstData, Scalar};
+use llir::{Callee, Flags, Inst, InstData, Intrinsic, Scalar, intrinsics};
 
 /// How an intrinsic becomes PTX.
 #[derive(Clone, Copy)]
-enum Rule {
+pub(super) enum Rule {
     /// The mnemonic and the float type, for any float type that has the instruction, pairs too.
     Float(&'static str),
     /// The mnemonic and a float type of 32 or 64 bits; 16-bit ones through 32.
@@ -34,59 +32,53 @@ enum Rule {
     Own(fn(&mut Selector<'_>, &InstData, Part, Reg) -> Outcome),
 }
 
-/// One line per intrinsic, in the order of their names.
-const ROWS: &[(&str, Rule)] = &[
-    ("llvm.abs", Rule::Integer("abs", "s")),
-    ("llvm.assume", Rule::Nothing),
-    ("llvm.bitreverse", Rule::Integer("brev", "b")),
-    ("llvm.bswap", Rule::Own(swap_bytes)),
-    ("llvm.ceil", Rule::Round("cvt.rpi")),
-    ("llvm.copysign", Rule::Own(copy_sign)),
-    ("llvm.cos", Rule::Approximate("cos.approx")),
-    ("llvm.ctlz", Rule::Own(leading_zeros)),
-    ("llvm.ctpop", Rule::Own(count_ones)),
-    ("llvm.cttz", Rule::Own(trailing_zeros)),
-    ("llvm.exp2", Rule::Approximate("ex2.approx")),
-    ("llvm.fabs", Rule::Float("abs")),
-    ("llvm.floor", Rule::Round("cvt.rmi")),
-    ("llvm.fma", Rule::Float("fma.rn")),
-    ("llvm.fmuladd", Rule::Float("fma.rn")),
-    ("llvm.fshl", Rule::Own(funnel_left)),
-    ("llvm.fshr", Rule::Own(funnel_right)),
-    ("llvm.log2", Rule::Approximate("lg2.approx")),
-    ("llvm.maximum", Rule::Extremum("max.NaN")),
-    ("llvm.maxnum", Rule::Extremum("max")),
-    ("llvm.minimum", Rule::Extremum("min.NaN")),
-    ("llvm.minnum", Rule::Extremum("min")),
-    ("llvm.nearbyint", Rule::Round("cvt.rni")),
-    ("llvm.rint", Rule::Round("cvt.rni")),
-    ("llvm.roundeven", Rule::Round("cvt.rni")),
-    ("llvm.sin", Rule::Approximate("sin.approx")),
-    ("llvm.smax", Rule::Integer("max", "s")),
-    ("llvm.smin", Rule::Integer("min", "s")),
-    ("llvm.sqrt", Rule::WideFloat("sqrt.rn")),
-    ("llvm.trap", Rule::Plain("trap")),
-    ("llvm.trunc", Rule::Round("cvt.rzi")),
-    ("llvm.umax", Rule::Integer("max", "u")),
-    ("llvm.umin", Rule::Integer("min", "u")),
+/// One line per intrinsic.
+static RULES: &[(&Intrinsic, Rule)] = &[
+    (&intrinsics::ABS, Rule::Integer("abs", "s")),
+    (&intrinsics::ASSUME, Rule::Nothing),
+    (&intrinsics::BITREVERSE, Rule::Integer("brev", "b")),
+    (&intrinsics::BSWAP, Rule::Own(swap_bytes)),
+    (&intrinsics::CEIL, Rule::Round("cvt.rpi")),
+    (&intrinsics::COPYSIGN, Rule::Own(copy_sign)),
+    (&intrinsics::COS, Rule::Approximate("cos.approx")),
+    (&intrinsics::CTLZ, Rule::Own(leading_zeros)),
+    (&intrinsics::CTPOP, Rule::Own(count_ones)),
+    (&intrinsics::CTTZ, Rule::Own(trailing_zeros)),
+    (&intrinsics::EXP2, Rule::Approximate("ex2.approx")),
+    (&intrinsics::FABS, Rule::Float("abs")),
+    (&intrinsics::FLOOR, Rule::Round("cvt.rmi")),
+    (&intrinsics::FMA, Rule::Float("fma.rn")),
+    (&intrinsics::FMULADD, Rule::Float("fma.rn")),
+    (&intrinsics::FSHL, Rule::Own(funnel_left)),
+    (&intrinsics::FSHR, Rule::Own(funnel_right)),
+    (&intrinsics::LOG2, Rule::Approximate("lg2.approx")),
+    (&intrinsics::MAXIMUM, Rule::Extremum("max.NaN")),
+    (&intrinsics::MAXNUM, Rule::Extremum("max")),
+    (&intrinsics::MINIMUM, Rule::Extremum("min.NaN")),
+    (&intrinsics::MINNUM, Rule::Extremum("min")),
+    (&intrinsics::NEARBYINT, Rule::Round("cvt.rni")),
+    (&intrinsics::RINT, Rule::Round("cvt.rni")),
+    (&intrinsics::ROUNDEVEN, Rule::Round("cvt.rni")),
+    (&intrinsics::SIN, Rule::Approximate("sin.approx")),
+    (&intrinsics::SMAX, Rule::Integer("max", "s")),
+    (&intrinsics::SMIN, Rule::Integer("min", "s")),
+    (&intrinsics::SQRT, Rule::WideFloat("sqrt.rn")),
+    (&intrinsics::TRAP, Rule::Plain("trap")),
+    (&intrinsics::TRUNC, Rule::Round("cvt.rzi")),
+    (&intrinsics::UMAX, Rule::Integer("max", "u")),
+    (&intrinsics::UMIN, Rule::Integer("min", "u")),
 ];
 
-/// The row of an intrinsic by its name, without the types at its end.
-fn rule(name: &str) -> Option<Rule> {
-    if let Some(own) = Intrinsic::named(name) {
+/// The rule of an intrinsic.
+pub(super) fn rule(callee: &Callee) -> Option<Rule> {
+    if let Some(own) = Row::of(callee) {
         return Some(Rule::Target(own.form));
     }
-    let mut stem = name;
-    loop {
-        if let Ok(index) = ROWS.binary_search_by_key(&stem, |row| row.0) {
-            return Some(ROWS[index].1);
-        }
-        stem = &stem[..stem.rfind('.')?];
-    }
+    let intrinsic = callee.intrinsic?;
+    RULES.iter().find(|(own, _)| *own == intrinsic).map(|(_, rule)| *rule)
 }
 
-pub(super) fn emit(s: &mut Selector<'_>, inst: Inst, data: &InstData, name: &str) -> Outcome {
-    let rule = rule(name).ok_or_else(|| format!("the intrinsic `{name}` has no PTX here"))?;
+pub(super) fn emit(s: &mut Selector<'_>, inst: Inst, data: &InstData, rule: Rule) -> Outcome {
     let Some(value) = s.func.result(inst) else { return without_result(s, data, rule) };
     let packed = packs(s, data) && s.packs_intrinsic(data, rule);
     if packed {
@@ -406,16 +398,4 @@ fn ordered(s: &mut Selector<'_>, data: &InstData, to: Reg, name: &'static str, o
     }
     s.push(name, &[to], &operands);
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{ROWS, rule};
-
-    #[test]
-    fn rows_are_found_whatever_types_follow() {
-        assert!(ROWS.is_sorted_by_key(|row| row.0));
-        assert!(rule("llvm.fma.v2f16").is_some() && rule("llvm.nvvm.prmt").is_some());
-        assert!(rule("llvm.fmax.f32").is_none() && rule("llvm").is_none());
-    }
 }

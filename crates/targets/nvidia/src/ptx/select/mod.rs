@@ -22,8 +22,8 @@ use super::shape::{shape, word_class, word_count};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use llir::{
-    Block, Effect, Format, Function, Inst, InstData, Location, Module, Op, Payload, Purity, Type, Value,
-    ValueDef,
+    Block, Effect, Format, FuncId, Function, Inst, InstData, Location, Module, Op, Payload, Purity, Type,
+    Value, ValueDef,
 };
 use ptx_isa::Arch;
 use rustc_hash::FxHashMap;
@@ -75,6 +75,8 @@ pub(crate) struct Selector<'a> {
     module: &'a Module,
     func: &'a Function,
     arch: Arch,
+    /// What becomes of those callees that are intrinsics.
+    rules: SecondaryMap<FuncId, Option<intrinsic::Rule>>,
     regs: PrimaryMap<Reg, Class>,
     /// Which places of `words` are for the registers of a value, once one was asked for.
     word_places: SecondaryMap<Value, (u32, u32)>,
@@ -103,6 +105,7 @@ pub(crate) fn select(module: &Module, func: &Function, arch: Arch) -> Result<MFu
         module,
         func,
         arch,
+        rules: module.callees().map(|(id, callee)| (id, intrinsic::rule(callee))).collect(),
         regs: PrimaryMap::new(),
         word_places: func.about_values(),
         words: Vec::with_capacity(func.len()),
