@@ -106,11 +106,6 @@ pub fn rows() -> impl Iterator<Item = &'static OpRow> {
     TABLES.into_iter().flatten().map(|(row, _)| *row)
 }
 
-/// Whether a row is an elementary function of many instructions.
-pub fn is_long(row: &OpRow) -> bool {
-    math::LONG.iter().any(|function| row.is(function))
-}
-
 impl Ctx<'_, '_> {
     /// Computes on what multiplies and powers of two leave exact: nothing may be fused or reordered.
     pub fn exactly<T>(&mut self, build: impl FnOnce(&mut Self) -> T) -> T {

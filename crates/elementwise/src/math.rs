@@ -2,7 +2,6 @@
 
 use crate::arith_float::{arithmetic, on_wide};
 use crate::{Ctx, Elems, Entry, Math, Result};
-use ir::OpRow;
 use llir::{Intrinsic, Type, Value, intrinsics};
 use ttir::ops::math;
 
@@ -29,20 +28,6 @@ pub(crate) const TABLE: &[Entry] = &[
     (&math::TANH, |ctx, e, x| function(ctx, (Math::Tanh, "tanh"), e, x)),
     (&math::COSH, |ctx, e, x| on_wide(ctx, e, x, |ctx, v| ctx.maths("cosh", v))),
     (&math::ERF, |ctx, e, x| on_wide(ctx, e, x, |ctx, v| ctx.maths("erf", v))),
-];
-
-/// Rows that may be many instructions.
-pub(crate) const LONG: &[&OpRow] = &[
-    &math::EXP,
-    &math::EXP2,
-    &math::LOG,
-    &math::LOG2,
-    &math::LOG1P,
-    &math::SIN,
-    &math::COS,
-    &math::ERF,
-    &math::TANH,
-    &math::COSH,
 ];
 
 fn intrinsic(

@@ -7,11 +7,10 @@ use crate::loops::Loop;
 use crate::report::BoundRow;
 use crate::traffic::{Stream, Traffic};
 use crate::work::{Kind, Work, touch};
-use ir::{Block, Module, Op};
+use ir::{Block, Module, Op, Traits};
 use std::collections::BTreeMap;
 use target::survey::Peaks;
 use ttgir::ops::async_copy::{ASYNC_COMMIT_GROUP, ASYNC_COPY, AsyncWaitOp};
-use ttir::ops::control::{FOR, WHILE};
 
 /// What an elementary function costs where there is no instruction for it.
 const SPECIAL_AS_ARITHMETIC: f64 = 20.0;
@@ -172,7 +171,7 @@ impl Level {
 
     fn block(&mut self, module: &Module, block: Block, open: &mut Vec<Block>) {
         for op in module.ops(block) {
-            let is_loop = module.is(op, &FOR) || module.is(op, &WHILE);
+            let is_loop = module.has(op, Traits::LOOP);
             for &region in module.regions(op) {
                 for &inner in module.blocks(region) {
                     if is_loop { open.push(inner) } else { self.block(module, inner, open) }

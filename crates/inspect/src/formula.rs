@@ -1,8 +1,8 @@
 //! Scalar integers as text, as one would write them in the source: `n_cols`, `cdiv(K, 64)`, `pid0 * 128`.
 
 use ir::view::EnumAttr;
-use ir::{Def, Module, Op, OpRow, Value};
-use ttir::ops::arith_cast::{EXTSI, EXTUI, TRUNCI};
+use ir::{Def, Module, Op, OpRow, Traits, Value};
+use ttir::ops::arith_cast::TRUNCI;
 use ttir::ops::arith_int::{ADDI, DIVSI, DIVUI, MAXSI, MINSI, MULI, REMSI, REMUI, SHLI, SUBI};
 use ttir::ops::constant::splat_bits;
 use ttir::ops::control::ForOp;
@@ -82,7 +82,7 @@ fn write(module: &Module, value: Value, around: u8, depth: u32) -> String {
         let (lhs, rhs) = pair();
         return format!("{name}({}, {})", part(lhs, 0), part(rhs, 0));
     }
-    if [&EXTSI, &EXTUI, &TRUNCI].iter().any(|own| own.is(row)) {
+    if row.traits.has(Traits::WIDENS) || row.is(&TRUNCI) {
         return part(UnaryOp::new(module, op).src(), around);
     }
     match ProgramIdOp::of(module, op) {

@@ -2,9 +2,9 @@
 
 use crate::formula;
 use crate::place::{Place, Places};
-use ir::{Module, Op};
+use ir::{Module, Op, Traits};
 use std::collections::BTreeMap;
-use ttir::ops::control::{FOR, WHILE};
+use ttir::ops::control::FOR;
 
 /// A loop.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct Loop {
 /// All loops, in the order of the program.
 pub(crate) fn find(module: &Module, kernel: Op, places: &Places<'_>) -> Vec<Loop> {
     let ops = module.walk(kernel).into_iter();
-    let loops = ops.filter(|op| module.is(*op, &FOR) || module.is(*op, &WHILE));
+    let loops = ops.filter(|op| module.has(*op, Traits::LOOP));
     loops
         .enumerate()
         .map(|(index, op)| Loop {

@@ -7,12 +7,11 @@ use crate::text::bytes;
 use crate::width;
 use crate::work::{Kind, touch};
 use ir::view::EnumAttr;
-use ir::{Module, Op};
+use ir::{Module, Op, Traits};
 use std::collections::BTreeMap;
 use target::survey::{AccessFacts, DotFacts, Event, MoveWay, SharedMove, Survey};
 use ttgir::ops::async_copy::AsyncCopyOp;
 use ttir::ops::access::AccessOp;
-use ttir::ops::control::{FOR, WHILE};
 use ttir::ops::forms::UnaryOp;
 use ttir::ops::memory::{CacheModifier, EvictionPolicy};
 
@@ -62,7 +61,7 @@ impl Ground<'_> {
         let mut all = Vec::new();
         let mut inner = module.parent_op(op);
         while let Some(parent) = inner {
-            if module.is(parent, &FOR) || module.is(parent, &WHILE) {
+            if module.has(parent, Traits::LOOP) {
                 let line = self.places.of(parent).map_or(0, |place| place.line);
                 all.push(format!("line {line}"));
             }

@@ -4,11 +4,11 @@
 //! elements count as accessed: the amounts are upper bounds.
 
 use crate::loops::{Amount, Loop};
-use ir::{Block, Effect, Module, Op, Rates, Type};
+use ir::{Block, Effect, Module, Op, Rates, Traits, Type};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use ttgir::ops::access::{addresses, block};
-use ttir::ops::control::{FOR, IF, WHILE};
+use ttir::ops::control::IF;
 use ttir::ops::dot::MatmulOp;
 use ttir::ops::func::FuncOp;
 use ttir::ops::reduce::{CombineOp, SCAN};
@@ -107,7 +107,7 @@ impl Counter<'_> {
     fn block(&mut self, block: Block) {
         let module = self.module;
         for op in module.ops(block) {
-            let is_loop = module.is(op, &FOR) || module.is(op, &WHILE);
+            let is_loop = module.has(op, Traits::LOOP);
             if is_loop || module.is(op, &IF) {
                 self.nest.extend(self.numbers.get(&op));
                 for &region in module.regions(op) {

@@ -7,12 +7,12 @@
 //! all that the shorter ones span; those that the program gets as numbers are taken to do so. Addresses that depend on
 //! loaded values, on a remainder, on a choice and the like may be the same.
 
-use crate::ops::arith_cast::{BITCAST, EXTSI, EXTUI, TRUNCI, TT_BITCAST};
+use crate::ops::arith_cast::{BITCAST, TRUNCI, TT_BITCAST};
 use crate::ops::arith_int::{ADDI, MULI, SHLI, SUBI, XORI, int_value};
 use crate::ops::constant::splat_bits;
 use crate::ops::control::{FOR, ForOp};
 use crate::ops::forms::{BinaryOp, UnaryOp};
-use crate::ops::memory::{ADDPTR, AddPtrOp};
+use crate::ops::memory::AddPtrOp;
 use crate::ops::shape::{BROADCAST, ExpandDimsOp, MAKE_RANGE, SPLAT, TransOp};
 use crate::types::shape;
 use ir::{Block, Def, Module, Op, OpRow, Traits, Value};
@@ -100,7 +100,7 @@ impl Walk<'_> {
         if is(&[&SPLAT]) {
             return Some(smallvec![Known(0); sizes.len()]);
         }
-        if is(&[&ADDPTR, &ADDI, &SUBI]) {
+        if module.has(op, Traits::ADDS) || is(&[&SUBI]) {
             let (left, right) = (self.strides(operands[0])?, self.strides(operands[1])?);
             let add = if is(&[&SUBI]) { i64::checked_sub } else { i64::checked_add };
             let sum = |(&left, &right): (&Stride, &Stride)| match (left, right) {
@@ -116,7 +116,7 @@ impl Walk<'_> {
             // Elements of another size.
             return Some(scaled(&self.strides(operands[0])?, |_| None));
         }
-        if is(&[&EXTSI, &EXTUI, &TRUNCI, &BITCAST]) {
+        if module.has(op, Traits::WIDENS) || is(&[&TRUNCI, &BITCAST]) {
             return self.strides(operands[0]);
         }
         if is(&[&BROADCAST]) {

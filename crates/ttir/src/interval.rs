@@ -119,30 +119,32 @@ fn computed(module: &Module, op: Op, depth: u32) -> Option<Interval> {
     if is(&EXTUI) {
         return within(module, UnaryOp::new(module, op).src(), depth).filter(|source| source.low >= 0);
     }
-    let rows = [&ADDI, &SUBI, &MULI, &DIVSI, &REMSI, &ANDI, &MINSI, &MAXSI];
-    rows.into_iter().any(is).then(|| combined(module, op, depth)).flatten()
+    combined(module, op, depth)
 }
 
+type Corners = fn(i64, i64) -> Option<i64>;
+
+/// What is monotonic in each of two operands.
+static MONOTONIC: [(&OpRow, Corners); 6] = [
+    (&ADDI, i64::checked_add),
+    (&SUBI, i64::checked_sub),
+    (&MULI, i64::checked_mul),
+    (&MINSI, |one, two| Some(one.min(two))),
+    (&MAXSI, |one, two| Some(one.max(two))),
+    (&DIVSI, |one, two| if two > 0 { Some(one / two) } else { None }),
+];
+
 fn combined(module: &Module, op: Op, depth: u32) -> Option<Interval> {
-    let is = |row: &'static OpRow| module.is(op, row);
+    let corners = MONOTONIC.iter().find(|(row, _)| module.is(op, row)).map(|(_, corners)| corners);
+    let divides = module.is(op, &REMSI);
+    if corners.is_none() && !divides && !module.is(op, &ANDI) {
+        return None;
+    }
     let of = BinaryOp::new(module, op);
     let [one, two] = [of.lhs(), of.rhs()].map(|value| within(module, value, depth));
-    if is(&REMSI) || is(&ANDI) {
-        return remainder(one, two?, is(&REMSI));
-    }
-    let (one, two) = (one?, two?);
-    if is(&ADDI) {
-        one.corners(two, i64::checked_add)
-    } else if is(&SUBI) {
-        one.corners(two, i64::checked_sub)
-    } else if is(&MULI) {
-        one.corners(two, i64::checked_mul)
-    } else if is(&MINSI) {
-        one.corners(two, |one, two| Some(one.min(two)))
-    } else if is(&MAXSI) {
-        one.corners(two, |one, two| Some(one.max(two)))
-    } else {
-        one.corners(two, |one, two| if two > 0 { Some(one / two) } else { None })
+    match corners {
+        Some(corners) => one?.corners(two?, corners),
+        None => remainder(one, two?, divides),
     }
 }
 

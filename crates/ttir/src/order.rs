@@ -2,11 +2,11 @@
 //!
 //! Enough is known for what a softmax subtracts from its scores: their own maximum, perhaps with the one so far.
 
-use crate::ops::arith_float::{MAXIMUMF, MAXNUMF, SUBF};
+use crate::ops::arith_float::SUBF;
 use crate::ops::forms::BinaryOp;
 use crate::ops::reduce::CombineOp;
 use crate::ops::shape::{BroadcastOp, ExpandDimsOp, SplatOp};
-use ir::{Module, Op, Value};
+use ir::{Module, Op, Traits, Value};
 use smallvec::{SmallVec, smallvec};
 
 /// The most values that are looked at for an answer.
@@ -68,7 +68,7 @@ impl Seen {
         if let Some(splat) = SplatOp::of(module, op) {
             return smallvec![self.with(splat.src(), Some(Move::Everywhere))];
         }
-        if is_maximum(module, op) {
+        if module.has(op, Traits::MAXIMUM) {
             return module.operands(op).iter().map(|&operand| self.with(operand, None)).collect();
         }
         SmallVec::new()
@@ -82,14 +82,9 @@ impl Seen {
         } else {
             Move::Everywhere
         };
-        let takes_maximum = reduce.single().is_some_and(|combine| is_maximum(module, combine));
+        let takes_maximum = reduce.single().is_some_and(|combine| module.has(combine, Traits::MAXIMUM));
         reduce.srcs() == [low] && self.moves[..] == [back] && takes_maximum
     }
-}
-
-/// Whether an operation is the maximum of two numbers, with whatever rule for NaN.
-fn is_maximum(module: &Module, op: Op) -> bool {
-    module.is(op, &MAXNUMF) || module.is(op, &MAXIMUMF)
 }
 
 #[cfg(test)]

@@ -366,14 +366,7 @@ impl Ctx<'_> {
             let source = ttir::ops::forms::UnaryOp::new(module, op).src();
             return ttir::types::elem(module.ty(source)).as_float() == Some(ir::FloatKind::BF16);
         }
-        const CHOICES: [&OpRow; 5] = [
-            &arith_float::MINNUMF,
-            &arith_float::MAXNUMF,
-            &arith_float::MINIMUMF,
-            &arith_float::MAXIMUMF,
-            &arith_float::CLAMPF,
-        ];
-        let known = row.traits.has(Traits::MOVES) || CHOICES.iter().any(|own| row.is(own));
+        let known = row.traits.has(Traits::MOVES) || row.traits.has(Traits::CHOOSES);
         known
             && depth < 8
             && module.operands(op).iter().all(|operand| self.is_chosen_from_bf16(*operand, depth + 1))

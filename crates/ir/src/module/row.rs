@@ -183,6 +183,20 @@ impl Traits {
     pub const MATMUL: Traits = Traits(1 << 5);
     /// Combines elements along its attribute `axis`: its region takes two elements of each operand and hands on one.
     pub const COMBINES: Traits = Traits(1 << 13);
+    /// Its block is made of no other block: of a scalar, of the positions of its elements, or of nothing.
+    pub const SOURCE: Traits = Traits(1 << 15);
+    /// Its result is the sum of its two operands, and exact: of integers, or of an address and elements.
+    pub const ADDS: Traits = Traits(1 << 16);
+    /// Its result is the number that its one operand is, in more bits.
+    pub const WIDENS: Traits = Traits(1 << 17);
+    /// Each bit of its result is that bit of one of its operands (NaN aside), so that of equal ones it gives that one.
+    pub const CHOOSES: Traits = Traits(1 << 18);
+    /// Its result is the larger one of two numbers, with whatever rule for NaN.
+    pub const MAXIMUM: Traits = Traits(1 << 19);
+    /// Its result is a power of a number above 1.
+    pub const EXPONENTIAL: Traits = Traits(1 << 20);
+    /// A function that is many instructions where no instruction is it.
+    pub const SERIES: Traits = Traits(1 << 21);
     /// Its regions may not use values from outside.
     pub const ISOLATED: Traits = Traits(1 << 7);
     /// Pure, but must not run where the program would not have run it (it may divide by zero).
@@ -361,6 +375,12 @@ impl OpRow {
         fold: None,
         patterns: &[],
     };
+
+    /// The row, with more properties.
+    #[must_use]
+    pub const fn and(self, traits: Traits) -> OpRow {
+        OpRow { traits: self.traits.and(traits), ..self }
+    }
 
     /// The row, with what an element takes as tools count it.
     #[must_use]

@@ -25,7 +25,7 @@ use ttgir::roots::{callee, reachable};
 use ttgir::types::memdesc;
 use ttir::ops::access::AccessOp;
 use ttir::ops::atomic::Sem;
-use ttir::ops::control::{FOR, IF, WHILE};
+use ttir::ops::control::{IF, WHILE};
 use ttir::ops::memory::BARRIER;
 
 /// Bytes, with the operation that keeps them within warps.
@@ -275,7 +275,7 @@ impl<'a> Walk<'a> {
                 self.block(module.entry(module.region(callee, 0)), state);
                 self.calls.pop();
             }
-        } else if module.is(op, &FOR) || module.is(op, &WHILE) {
+        } else if module.has(op, Traits::LOOP) {
             self.a_loop(op, state);
         } else if module.is(op, &IF) {
             let before = state.clone();

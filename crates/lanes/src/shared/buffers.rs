@@ -9,7 +9,7 @@
 use super::place::Request;
 use super::{Need, Order};
 use crate::error::Result;
-use ir::{Block, Effect, Module, Op, Region, Value};
+use ir::{Block, Effect, Module, Op, Region, Traits, Value};
 use rustc_hash::FxHashMap;
 use target::survey::BufferFacts;
 use ttgir::ops::async_copy::{ASYNC_WAIT, AsyncWaitOp};
@@ -17,7 +17,7 @@ use ttgir::ops::roles::WARP_SPECIALIZE;
 use ttgir::ops::shared::AllocOp;
 use ttgir::roots::{callee, flows, reachable};
 use ttgir::types::memdesc;
-use ttir::ops::control::{FOR, IF, WHILE};
+use ttir::ops::control::IF;
 
 /// Scratch memory up to this size is not shared...
 const SMALL: u32 = 1024;
@@ -213,7 +213,7 @@ impl Walk<'_> {
                     self.block(module.entry(module.region(callee, 0)));
                     self.calls.pop();
                 }
-            } else if module.is(op, &FOR) || module.is(op, &WHILE) {
+            } else if module.has(op, Traits::LOOP) {
                 self.a_loop(op);
             } else if module.is(op, &IF) {
                 self.regions(op);

@@ -15,20 +15,19 @@
 
 use crate::free::FreeBits;
 use crate::layouts::layout_of;
-use ir::{Def, Effect, Module, Op, OpRow, Traits, Value};
+use ir::{Def, Effect, Module, Op, Traits, Value};
 use std::collections::BTreeMap;
 use ttgir::roots::{Root, Roots, effect, is_pointer, stores};
 use ttir::distinct::are_distinct;
-use ttir::ops::arith_cast::{EXTSI, EXTUI};
-use ttir::ops::arith_int::{ADDI, MULI, int_value};
+use ttir::ops::arith_int::{MULI, int_value};
 use ttir::ops::control::{FOR, ForOp};
 use ttir::ops::forms::{BinaryOp, UnaryOp};
-use ttir::ops::memory::{ADDPTR, AddPtrOp};
+use ttir::ops::memory::AddPtrOp;
 use ttir::ops::shape::MakeRangeOp;
 
 /// Whether an operation only spreads, arranges or widens the elements of its operand.
 fn moves(module: &Module, op: Op) -> bool {
-    module.row(op).traits.has(Traits::MOVES) || module.is(op, &EXTSI) || module.is(op, &EXTUI)
+    module.has(op, Traits::MOVES) || module.has(op, Traits::WIDENS)
 }
 
 /// Which lanes touch what.
@@ -236,19 +235,18 @@ impl Walk<'_> {
 
     fn result(&self, op: Op) -> Option<Path> {
         let module = self.module;
-        let is = |rows: &[&'static OpRow]| rows.iter().any(|row| module.is(op, row));
         if let Some(range) = MakeRangeOp::of(module, op) {
             return Some(Path { step: 0, spread: i64::from(range.end()) - i64::from(range.start()) - 1 });
         }
         if int_value(module, module.result(op, 0)).is_some() {
             return Some(Path::default());
         }
-        if is(&[&ADDPTR, &ADDI]) {
+        if module.has(op, Traits::ADDS) {
             let [one, two] = [0, 1].map(|operand| self.value(module.operands(op)[operand]));
             let (one, two) = (one?, two?);
             return Some(Path { step: one.step + two.step, spread: one.spread + two.spread });
         }
-        if is(&[&MULI]) {
+        if module.is(op, &MULI) {
             let of = BinaryOp::new(module, op);
             let by = int_value(module, of.rhs())?;
             let path = self.value(of.lhs())?;
@@ -285,16 +283,15 @@ impl Form {
         // Sums of narrow integers wrap around after short distances.
         let is_narrow = ttir::types::elem(module.ty(value)).as_int().is_some_and(|bits| bits < 32);
         let Def::Result(op, _) = module.def(value) else { return None };
-        let is = |rows: &[&'static OpRow]| !is_narrow && rows.iter().any(|row| module.is(op, row));
         if let Some(range) = MakeRangeOp::of(module, op) {
             let (start, end) = (i64::from(range.start()), i64::from(range.end()));
             return Some(Form { constant: start, spread: end - start - 1, ..Form::default() });
         }
-        if is(&[&ADDPTR, &ADDI]) {
+        if !is_narrow && module.has(op, Traits::ADDS) {
             let [one, two] = [0, 1].map(|operand| Form::of(module, module.operands(op)[operand]));
             return one?.plus(two?);
         }
-        if is(&[&MULI]) {
+        if !is_narrow && module.is(op, &MULI) {
             let of = BinaryOp::new(module, op);
             return Form::of(module, of.lhs())?.times(int_value(module, of.rhs())?);
         }

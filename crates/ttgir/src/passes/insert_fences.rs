@@ -14,9 +14,10 @@ use crate::ops::async_copy::{ASYNC_COPY, ASYNC_WAIT};
 use crate::ops::barrier::FENCE_ASYNC_SHARED;
 use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT};
 use crate::ops::shared::{AllocOp, LOCAL_STORE};
+use crate::roots::effect;
 use crate::types::memdesc;
 use ir::pass::PassRow;
-use ir::{Attr, Block, Builder, Def, Diagnostic, Module, Op, OpRow, Traits, Value};
+use ir::{Attr, Block, Builder, Def, Diagnostic, Effect, Module, Op, OpRow, Traits, Value};
 
 /// Puts fences in front of dots of warp groups.
 pub static INSERT_FENCES: PassRow = PassRow {
@@ -107,12 +108,22 @@ fn lanes_fill(module: &Module, memory: Value) -> bool {
     is_written(module, memory)
 }
 
+/// Whether an operation writes to memory, and nothing that its dots wait for shows it.
+fn writes(module: &Module, op: Op, memory: Value) -> bool {
+    let mut groups = 0..module.row(op).operands.len();
+    groups.any(|group| {
+        let effect = effect(module, op, group);
+        !matches!(effect, Effect::Nothing | Effect::Read | Effect::ReadUntil(_) | Effect::WriteGuarded)
+            && module.operand_group(op, group).contains(&memory)
+    })
+}
+
 /// Whether lanes may write to memory behind its allocation.
 fn is_written(module: &Module, memory: Value) -> bool {
     let mut open = vec![memory];
     while let Some(view) = open.pop() {
         for &(user, _) in module.uses(view) {
-            if [&LOCAL_STORE, &ASYNC_COPY].iter().any(|row| module.is(user, row))
+            if writes(module, user, view)
                 || module.has(user, Traits::TERMINATOR)
                 || !module.regions(user).is_empty()
             {

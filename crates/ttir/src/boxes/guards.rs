@@ -14,7 +14,7 @@ use crate::ops::arith_cast::EXTSI;
 use crate::ops::arith_int::{ADDI, DIVSI, MAXSI, MINSI, MULI, REMSI, SUBI, int_value};
 use crate::ops::control::ForOp;
 use crate::ops::forms::{BinaryOp, UnaryOp};
-use crate::ops::program::{GET_NUM_PROGRAMS, GET_PROGRAM_ID, ProgramIdOp};
+use crate::ops::program::{GET_PROGRAM_ID, ProgramIdOp};
 use ir::view::EnumAttr;
 use ir::{Block, Def, OpRow, Value};
 use std::fmt;
@@ -95,10 +95,9 @@ impl GuardText {
         if module.is(op, &EXTSI) {
             return self.scalar(forms, entry, UnaryOp::new(module, op).src(), depth);
         }
-        if module.is(op, &GET_PROGRAM_ID) || module.is(op, &GET_NUM_PROGRAMS) {
+        if let Some(id) = ProgramIdOp::of(module, op) {
             let word = if module.is(op, &GET_PROGRAM_ID) { "program" } else { "programs" };
-            let axis = ProgramIdOp::new(module, op).axis();
-            return Some(self.number(format!("{word} {}", axis.number())));
+            return Some(self.number(format!("{word} {}", id.axis().number())));
         }
         let by = COMBINES.iter().find(|(row, _)| module.is(op, row))?.1;
         let pair = BinaryOp::new(module, op);

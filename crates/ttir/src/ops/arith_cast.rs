@@ -65,10 +65,11 @@ const FLOAT_TO_FLOAT: (&[ir::ValueSpec], &[ir::ValueSpec]) = (&[input(&FLOAT_LIK
 /// Sign extension.
 pub static EXTSI: OpRow = row("arith.extsi", "Sign extension.", INT_TO_INT.0, INT_TO_INT.1, |a, x| {
     Some(truncate(int_bits(a.result_type), sign_extend(int_bits(a.operand_types[0]), x[0]) as u64))
-});
+})
+.and(Traits::WIDENS);
 /// Zero extension.
 pub static EXTUI: OpRow =
-    row("arith.extui", "Zero extension.", INT_TO_INT.0, INT_TO_INT.1, |_, x| Some(x[0]));
+    row("arith.extui", "Zero extension.", INT_TO_INT.0, INT_TO_INT.1, |_, x| Some(x[0])).and(Traits::WIDENS);
 /// Truncation.
 pub static TRUNCI: OpRow = OpRow {
     fold: Some(widened_before),
@@ -143,7 +144,8 @@ fn convert(a: &EvalArgs<'_>, x: &[u64]) -> Option<u64> {
 
 /// To a wider float.
 pub static EXTF: OpRow =
-    row("arith.extf", "To a wider float, exactly.", FLOAT_TO_FLOAT.0, FLOAT_TO_FLOAT.1, convert);
+    row("arith.extf", "To a wider float, exactly.", FLOAT_TO_FLOAT.0, FLOAT_TO_FLOAT.1, convert)
+        .and(Traits::WIDENS);
 /// To a narrower float.
 pub static TRUNCF: OpRow = OpRow {
     fold: Some(widened_before),
@@ -159,10 +161,8 @@ pub static TRUNCF: OpRow = OpRow {
 /// A value that was widened, narrowed to the type it had: itself. (A conversion may change which NaN a NaN is; nothing
 /// says which.)
 fn widened_before(module: &ir::Module, op: ir::Op) -> Option<ir::Fold> {
-    const WIDEN: [&OpRow; 3] = [&EXTF, &EXTSI, &EXTUI];
     let widened = module.def_op(UnaryOp::new(module, op).src())?;
-    let value =
-        UnaryOp::new(module, WIDEN.iter().any(|row| module.is(widened, row)).then_some(widened)?).src();
+    let value = UnaryOp::new(module, module.has(widened, Traits::WIDENS).then_some(widened)?).src();
     (module.ty(value) == module.ty(module.result(op, 0))).then_some(ir::Fold::Value(value))
 }
 

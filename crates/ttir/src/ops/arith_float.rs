@@ -80,6 +80,8 @@ fn maximum_number(x: f64, y: f64) -> f64 {
 
 const C: Traits = Traits::COMMUTATIVE;
 const N: Traits = Traits::NONE;
+const CHOICE: Traits = C.and(Traits::CHOOSES);
+const MAXIMUM: Traits = CHOICE.and(Traits::MAXIMUM);
 
 /// Sum.
 pub static ADDF: OpRow = row("arith.addf", "Sum.", C, |a, x| on_values(a, x, |v| v[0] + v[1]))
@@ -103,22 +105,24 @@ pub static REMF: OpRow = row("arith.remf", "Remainder with the sign of the divid
 })
 .with_rates(8.0, 1.0);
 /// IEEE maximum.
-pub static MAXIMUMF: OpRow = row("arith.maximumf", "Maximum; NaN where an operand is NaN.", C, |a, x| {
-    on_values(a, x, |v| maximum(v[0], v[1]))
-})
-.with_neutral(|ty| Some(float_bits(ty.as_float()?, f64::NEG_INFINITY)));
+pub static MAXIMUMF: OpRow =
+    row("arith.maximumf", "Maximum; NaN where an operand is NaN.", MAXIMUM, |a, x| {
+        on_values(a, x, |v| maximum(v[0], v[1]))
+    })
+    .with_neutral(|ty| Some(float_bits(ty.as_float()?, f64::NEG_INFINITY)));
 /// IEEE minimum.
-pub static MINIMUMF: OpRow = row("arith.minimumf", "Minimum; NaN where an operand is NaN.", C, |a, x| {
-    on_values(a, x, |v| -maximum(-v[0], -v[1]))
-})
-.with_neutral(|ty| Some(float_bits(ty.as_float()?, f64::INFINITY)));
+pub static MINIMUMF: OpRow =
+    row("arith.minimumf", "Minimum; NaN where an operand is NaN.", CHOICE, |a, x| {
+        on_values(a, x, |v| -maximum(-v[0], -v[1]))
+    })
+    .with_neutral(|ty| Some(float_bits(ty.as_float()?, f64::INFINITY)));
 /// Maximum of numbers.
-pub static MAXNUMF: OpRow = row("arith.maxnumf", "Maximum; a NaN operand is ignored.", C, |a, x| {
+pub static MAXNUMF: OpRow = row("arith.maxnumf", "Maximum; a NaN operand is ignored.", MAXIMUM, |a, x| {
     on_values(a, x, |v| maximum_number(v[0], v[1]))
 })
 .with_neutral(|ty| Some(float_bits(ty.as_float()?, f64::NAN)));
 /// Minimum of numbers.
-pub static MINNUMF: OpRow = row("arith.minnumf", "Minimum; a NaN operand is ignored.", C, |a, x| {
+pub static MINNUMF: OpRow = row("arith.minnumf", "Minimum; a NaN operand is ignored.", CHOICE, |a, x| {
     on_values(a, x, |v| -maximum_number(-v[0], -v[1]))
 })
 .with_neutral(|ty| Some(float_bits(ty.as_float()?, f64::NAN)));
@@ -158,7 +162,7 @@ pub static CLAMPF: OpRow = OpRow {
     infer: Infer::SameAs(0),
     layout: LayoutRule::Same,
     rates: Rates::new(2.0, 0.0),
-    traits: Traits::PURE.and(Traits::ELEMENTWISE),
+    traits: Traits::PURE.and(Traits::ELEMENTWISE).and(Traits::CHOOSES),
     format: Format::Text("$x, $min, $max, propagateNan = $propagateNan attr-dict : type($result)"),
     verify: Some(super::same_type_operands),
     eval: Some(|a, x| {

@@ -119,11 +119,18 @@ fn fold_or(module: &Module, op: Op) -> Option<Fold> {
 const C: Traits = Traits::COMMUTATIVE;
 const N: Traits = Traits::NONE;
 const D: Traits = Traits::NO_SPECULATION;
+const CHOICE: Traits = C.and(Traits::CHOOSES);
+const MAXIMUM: Traits = CHOICE.and(Traits::MAXIMUM);
 
 /// Sum.
-pub static ADDI: OpRow =
-    row("arith.addi", "Sum, wrapping.", C, |a, x| wrap(a, x[0].wrapping_add(x[1])), Some(fold_add))
-        .with_neutral(|ty| neutral(ty, |_| 0));
+pub static ADDI: OpRow = row(
+    "arith.addi",
+    "Sum, wrapping.",
+    C.and(Traits::ADDS),
+    |a, x| wrap(a, x[0].wrapping_add(x[1])),
+    Some(fold_add),
+)
+.with_neutral(|ty| neutral(ty, |_| 0));
 /// Difference.
 pub static SUBI: OpRow =
     row("arith.subi", "Difference, wrapping.", N, |a, x| wrap(a, x[0].wrapping_sub(x[1])), Some(fold_add));
@@ -164,10 +171,10 @@ pub static REMUI: OpRow = row(
     None,
 );
 /// Bitwise and.
-pub static ANDI: OpRow = row("arith.andi", "Bitwise and.", C, |_, x| Some(x[0] & x[1]), Some(fold_and))
+pub static ANDI: OpRow = row("arith.andi", "Bitwise and.", CHOICE, |_, x| Some(x[0] & x[1]), Some(fold_and))
     .with_neutral(|ty| neutral(ty, |_| u64::MAX));
 /// Bitwise or.
-pub static ORI: OpRow = row("arith.ori", "Bitwise or.", C, |_, x| Some(x[0] | x[1]), Some(fold_or))
+pub static ORI: OpRow = row("arith.ori", "Bitwise or.", CHOICE, |_, x| Some(x[0] | x[1]), Some(fold_or))
     .with_neutral(|ty| neutral(ty, |_| 0));
 /// Bitwise exclusive or.
 pub static XORI: OpRow =
@@ -207,27 +214,27 @@ pub static SHRUI: OpRow = row(
 pub static MAXSI: OpRow = row(
     "arith.maxsi",
     "Signed maximum.",
-    C,
+    MAXIMUM,
     |a, x| wrap(a, signed(a, x[0]).max(signed(a, x[1])) as u64),
     Some(left_if_equal),
 )
 .with_neutral(|ty| neutral(ty, |bits| 1 << (bits - 1)));
 /// Unsigned maximum.
 pub static MAXUI: OpRow =
-    row("arith.maxui", "Unsigned maximum.", C, |_, x| Some(x[0].max(x[1])), Some(left_if_equal))
+    row("arith.maxui", "Unsigned maximum.", MAXIMUM, |_, x| Some(x[0].max(x[1])), Some(left_if_equal))
         .with_neutral(|ty| neutral(ty, |_| 0));
 /// Signed minimum.
 pub static MINSI: OpRow = row(
     "arith.minsi",
     "Signed minimum.",
-    C,
+    CHOICE,
     |a, x| wrap(a, signed(a, x[0]).min(signed(a, x[1])) as u64),
     Some(left_if_equal),
 )
 .with_neutral(|ty| neutral(ty, |bits| (1 << (bits - 1)) - 1));
 /// Unsigned minimum.
 pub static MINUI: OpRow =
-    row("arith.minui", "Unsigned minimum.", C, |_, x| Some(x[0].min(x[1])), Some(left_if_equal))
+    row("arith.minui", "Unsigned minimum.", CHOICE, |_, x| Some(x[0].min(x[1])), Some(left_if_equal))
         .with_neutral(|ty| neutral(ty, |_| u64::MAX));
 /// High half of the unsigned product.
 pub static MULHIUI: OpRow = row(

@@ -27,7 +27,7 @@ pub static CONSTANT: OpRow = OpRow {
         None => Err("the constant has no value".into()),
     }),
     cost: CostClass::Nothing,
-    traits: Traits::PURE.and(Traits::CONSTANT),
+    traits: Traits::PURE.and(Traits::CONSTANT).and(Traits::SOURCE),
     format: Format::Custom { print: print_constant, parse: parse_constant },
     verify: Some(|module, op| {
         let ty = module.ty(module.result(op, 0));
@@ -43,7 +43,7 @@ pub static POISON: OpRow = OpRow {
     doc: "A value without meaning: whatever depends on it has no meaning either.",
     results: &[one("result", &VALUE_LIKE)],
     infer: Infer::Explicit,
-    traits: Traits::PURE,
+    traits: Traits::PURE.and(Traits::SOURCE),
     format: Format::Text("attr-dict : type($result)"),
     ..OpRow::BASE
 };

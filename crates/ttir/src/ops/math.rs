@@ -49,6 +49,14 @@ const fn row(name: &'static str, doc: &'static str, eval: Eval) -> OpRow {
     }
 }
 
+const fn series(name: &'static str, doc: &'static str, eval: Eval) -> OpRow {
+    row(name, doc, eval).and(Traits::SERIES)
+}
+
+const fn exponential(name: &'static str, doc: &'static str, eval: Eval) -> OpRow {
+    series(name, doc, eval).and(Traits::EXPONENTIAL)
+}
+
 /// Absolute value.
 pub static ABSF: OpRow = row("math.absf", "Absolute value: clears the sign.", |a, x| {
     Some(x[0] & !(1 << (a.result_type.scalar_bits()? - 1)))
@@ -60,37 +68,37 @@ pub static FLOOR: OpRow =
     row("math.floor", "The next integer down.", |a, x| on_values(a, x, |v| v[0].floor()));
 /// Exponential.
 pub static EXP: OpRow =
-    row("math.exp", "e to the power of the operand.", |a, x| on_values(a, x, |v| v[0].exp()))
+    exponential("math.exp", "e to the power of the operand.", |a, x| on_values(a, x, |v| v[0].exp()))
         .with_rates(1.0, 1.0)
         .within(2, [-87.0, 88.0]);
 /// Exponential of base 2.
 pub static EXP2: OpRow =
-    row("math.exp2", "2 to the power of the operand.", |a, x| on_values(a, x, |v| v[0].exp2()))
+    exponential("math.exp2", "2 to the power of the operand.", |a, x| on_values(a, x, |v| v[0].exp2()))
         .with_rates(0.0, 1.0)
         .within(2, [-125.0, 127.0]);
 /// Natural logarithm.
-pub static LOG: OpRow = row("math.log", "Natural logarithm.", |a, x| on_values(a, x, |v| v[0].ln()))
+pub static LOG: OpRow = series("math.log", "Natural logarithm.", |a, x| on_values(a, x, |v| v[0].ln()))
     .with_rates(1.0, 1.0)
     .within(2, [1e-30, 4.0]);
 /// Logarithm of base 2.
-pub static LOG2: OpRow = row("math.log2", "Logarithm of base 2.", |a, x| on_values(a, x, |v| v[0].log2()))
+pub static LOG2: OpRow = series("math.log2", "Logarithm of base 2.", |a, x| on_values(a, x, |v| v[0].log2()))
     .with_rates(0.0, 1.0)
     .within(2, [1e-30, 4.0]);
 /// Natural logarithm of one more.
 pub static LOG1P: OpRow =
-    row("math.log1p", "Natural logarithm of one plus the operand, which may be small.", |a, x| {
+    series("math.log1p", "Natural logarithm of one plus the operand, which may be small.", |a, x| {
         on_values(a, x, |v| v[0].ln_1p())
     })
     .with_rates(12.0, 0.0)
     .within(2, [-0.99, 4.0]);
 /// Sine.
 pub static SIN: OpRow =
-    row("math.sin", "Sine of an angle in radians.", |a, x| on_values(a, x, |v| v[0].sin()))
+    series("math.sin", "Sine of an angle in radians.", |a, x| on_values(a, x, |v| v[0].sin()))
         .with_rates(4.0, 1.0)
         .within(2, [-100.0, 100.0]);
 /// Cosine.
 pub static COS: OpRow =
-    row("math.cos", "Cosine of an angle in radians.", |a, x| on_values(a, x, |v| v[0].cos()))
+    series("math.cos", "Cosine of an angle in radians.", |a, x| on_values(a, x, |v| v[0].cos()))
         .with_rates(4.0, 1.0)
         .within(2, [-100.0, 100.0]);
 /// Square root.
@@ -107,16 +115,16 @@ pub static RSQRT: OpRow =
         .with_rates(0.0, 1.0)
         .within(2, [1e-30, 1e30]);
 /// Error function.
-pub static ERF: OpRow = row("math.erf", "Error function.", |a, x| on_values(a, x, |v| libm::erf(v[0])))
+pub static ERF: OpRow = series("math.erf", "Error function.", |a, x| on_values(a, x, |v| libm::erf(v[0])))
     .with_rates(20.0, 1.0)
     .within(2, [-4.0, 4.0]);
 /// Hyperbolic tangent.
-pub static TANH: OpRow = row("math.tanh", "Hyperbolic tangent.", |a, x| on_values(a, x, |v| v[0].tanh()))
+pub static TANH: OpRow = series("math.tanh", "Hyperbolic tangent.", |a, x| on_values(a, x, |v| v[0].tanh()))
     .with_rates(8.0, 2.0)
     .within(2, [-9.0, 9.0]);
 
 /// Hyperbolic cosine.
-pub static COSH: OpRow = row("math.cosh", "Hyperbolic cosine.", |a, x| on_values(a, x, |v| v[0].cosh()))
+pub static COSH: OpRow = series("math.cosh", "Hyperbolic cosine.", |a, x| on_values(a, x, |v| v[0].cosh()))
     .with_rates(10.0, 1.0)
     .within(2, [-80.0, 80.0]);
 

@@ -39,7 +39,7 @@ pub static ADDPTR: OpRow = OpRow {
     doc: "A pointer moved by a signed number of elements.",
     infer: Infer::SameAs(0),
     layout: LayoutRule::Same,
-    traits: Traits::PURE.and(Traits::ELEMENTWISE),
+    traits: Traits::PURE.and(Traits::ELEMENTWISE).and(Traits::ADDS),
     format: Format::Text("$ptr, $offset attr-dict : type($result), type($offset)"),
     verify: Some(super::same_shape),
     eval: Some(|a, x| {

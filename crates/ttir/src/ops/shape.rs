@@ -51,7 +51,7 @@ pub static MAKE_RANGE: OpRow = OpRow {
         let (end, start) = (int_attr(args.attrs, 0)?, int_attr(args.attrs, 1)?);
         Ok(smallvec![tensor(&[end - start], Type::int(32))])
     }),
-    traits: PURE,
+    traits: PURE.and(Traits::SOURCE),
     format: Format::Text("attr-dict : type($result)"),
     verify: Some(|module, op| {
         let (end, start) = (int_attr(module.attrs(op), 0)?, int_attr(module.attrs(op), 1)?);
@@ -74,7 +74,7 @@ pub static SPLAT: OpRow = OpRow {
     doc: "A block filled with one scalar.",
     infer: Infer::Explicit,
     cost: CostClass::Nothing,
-    traits: MOVES,
+    traits: MOVES.and(Traits::SOURCE),
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
     verify: Some(same_elem),
     fold: Some(patterns::fold_uniform),

@@ -261,15 +261,14 @@ fn span(module: &Module, value: Value, depth: u32) -> Option<i64> {
         return Some(i64::from(range.end()) - 1 - i64::from(range.start()));
     }
     let row = module.row(op);
-    let is = |rows: &[&OpRow]| rows.iter().any(|own| row.is(own));
-    if row.traits.has(Traits::MOVES) || is(&[&arith_cast::EXTSI, &arith_cast::EXTUI]) {
+    if row.traits.has(Traits::MOVES) || row.traits.has(Traits::WIDENS) {
         return span(module, UnaryOp::new(module, op).src(), depth);
     }
-    if is(&[&arith_int::ADDI, &arith_int::SUBI, &memory::ADDPTR]) {
+    if row.traits.has(Traits::ADDS) || row.is(&arith_int::SUBI) {
         let mut parts = module.operands(op).iter().map(|&part| span(module, part, depth));
         return parts.try_fold(0_i64, |sum, part| sum.checked_add(part?));
     }
-    if is(&[&arith_int::MULI]) {
+    if row.is(&arith_int::MULI) {
         let of = BinaryOp::new(module, op);
         let by = |value| arith_int::int_value(module, value)?.checked_abs();
         match (span(module, of.lhs(), depth)?, span(module, of.rhs(), depth)?) {

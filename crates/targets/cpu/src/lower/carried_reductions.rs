@@ -7,33 +7,16 @@
 //! as the order of a reduction is open. Done for blocks of one dimension that are long enough to pay for the reduction
 //! in each iteration.
 
-use ir::{Builder, Module, Op, OpRow, Type, Value};
+use ir::{Builder, Module, Op, Traits, Type, Value};
 use rustc_hash::FxHashMap;
+use ttir::ops::constant;
 use ttir::ops::control::{self, ForOp};
 use ttir::ops::forms::BinaryOp;
 use ttir::ops::reduce::CombineOp;
-use ttir::ops::{arith_float, arith_int, constant};
 use ttir::types;
 
 /// The shortest block that is reduced in each iteration.
 const LEAST: i64 = 256;
-
-/// Sums, which must begin at zero.
-const SUMS: [&OpRow; 2] = [&arith_float::ADDF, &arith_int::ADDI];
-
-/// Operations for which combining a value with itself changes nothing, so that they may begin anywhere.
-const CHOICES: [&OpRow; 10] = [
-    &arith_float::MAXNUMF,
-    &arith_float::MINNUMF,
-    &arith_float::MAXIMUMF,
-    &arith_float::MINIMUMF,
-    &arith_int::MAXSI,
-    &arith_int::MINSI,
-    &arith_int::MAXUI,
-    &arith_int::MINUI,
-    &arith_int::ANDI,
-    &arith_int::ORI,
-];
 
 /// Rewrites every loop of a kernel.
 pub(crate) fn shrink(module: &mut Module, kernel: Op) {
@@ -72,23 +55,26 @@ fn find(module: &Module, op: Op, index: usize) -> Option<Found> {
         return None;
     };
     let row = module.row(combine);
-    let combines = |rows: &[&OpRow]| rows.iter().any(|other| row.is(other));
-    if size < LEAST || !(combines(&SUMS) || combines(&CHOICES)) || module.result(combine, 0) != yielded {
+    let elem = types::elem(ty);
+    // Choices may begin anywhere: combining a value with itself changes nothing. Sums must begin at zero.
+    let chooses = row.traits.has(Traits::CHOOSES);
+    let adds = row.neutral.and_then(|of| of(elem)).is_some_and(|bits| is_zero(elem, bits));
+    if size < LEAST || !(adds || chooses) || module.result(combine, 0) != yielded {
         return None;
     }
     let bits = module.constant(of.inits()[index]).and_then(constant::splat_bits)?;
-    if combines(&SUMS) && !is_zero(types::elem(ty), bits) {
+    if !chooses && !is_zero(elem, bits) {
         return None;
     }
     let two = BinaryOp::new(module, combine);
     let value = if two.lhs() == carried { two.rhs() } else { two.lhs() };
     let reduce = CombineOp::reduction(module, reduction)?;
     let is_alike = reduce.srcs() == [result] && module.is(reduce.single()?, row);
-    is_alike.then_some(Found { combine, value, reduction, bits, elem: types::elem(ty) })
+    is_alike.then_some(Found { combine, value, reduction, bits, elem })
 }
 
 /// Zero, of either sign for floats.
-fn is_zero(elem: Type, bits: u64) -> bool {
+pub(crate) fn is_zero(elem: Type, bits: u64) -> bool {
     match elem.as_float() {
         Some(kind) => bits & !(1 << (kind.bits() - 1)) == 0,
         None => bits == 0,

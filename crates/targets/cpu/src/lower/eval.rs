@@ -17,13 +17,13 @@ use super::scratch::Buffer;
 use super::types;
 use super::value::{Affine, At, Index, Val};
 use elementwise::Elems;
-use ir::{Attr, Def, Elements, Op, Value as IrValue};
+use ir::{Attr, Def, Elements, Op, Traits, Value as IrValue};
 use llir::{Type, Value};
 use ttir::ops::access::AccessOp;
 use ttir::ops::arith_float::DIVF;
 use ttir::ops::constant::{self, ConstantOp};
 use ttir::ops::forms::BinaryOp;
-use ttir::ops::shape::{self, MakeRangeOp, SplatOp};
+use ttir::ops::shape::{MakeRangeOp, SplatOp};
 use ttir::ops::{compare, extern_call, reduce};
 
 /// A value that is being evaluated.
@@ -149,9 +149,7 @@ impl Chunks<'_, '_> {
         if AccessOp::load(module, op).is_some() {
             return Ok(Some(How::Loaded(op, Loading::Begun)));
         }
-        let sources = [&shape::SPLAT, &shape::MAKE_RANGE, &constant::CONSTANT, &constant::POISON];
-        let is_source = sources.iter().any(|source| row.is(source));
-        Ok((!is_source).then_some(How::Computed(op, number)))
+        Ok((!row.traits.has(Traits::SOURCE)).then_some(How::Computed(op, number)))
     }
 
     /// A value that needs no other block.

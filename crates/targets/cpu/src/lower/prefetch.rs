@@ -10,13 +10,13 @@ use super::accesses;
 use super::chunk::Chunks;
 use super::memory::Cache;
 use super::value::{At, Index, Val};
-use ir::{Module, Op, Value as IrValue};
+use ir::{Module, Op, Traits, Value as IrValue};
 use llir::{Type, Value, intrinsics};
 use ttir::ops::access::AccessOp;
 use ttir::ops::control::ForOp;
 use ttir::ops::forms::BinaryOp;
 use ttir::ops::program::{Axis, ProgramIdOp};
-use ttir::ops::{arith_cast, arith_int, constant, control, memory, program, shape};
+use ttir::ops::{arith_cast, arith_int, constant, program, shape};
 
 /// What goes over the rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -162,10 +162,6 @@ impl Chunks<'_, '_> {
                 Growth::None
             });
         }
-        let sources = [&shape::MAKE_RANGE, &constant::CONSTANT, &program::GET_NUM_PROGRAMS];
-        if sources.iter().any(|source| row.is(source)) {
-            return Some(Growth::None);
-        }
         let parts: Vec<Growth> = module
             .operands(op)
             .iter()
@@ -176,7 +172,7 @@ impl Chunks<'_, '_> {
                 Growth::None => Some(Growth::None),
                 Growth::By(by) => Some(Growth::By(*by)),
             },
-            [a, b] if row.is(&arith_int::ADDI) || row.is(&memory::ADDPTR) => Some(match (a, b) {
+            [a, b] if row.traits.has(Traits::ADDS) => Some(match (a, b) {
                 (Growth::None, Growth::None) => Growth::None,
                 (Growth::By(by), Growth::None) | (Growth::None, Growth::By(by)) => Growth::By(*by),
                 (Growth::By(a), Growth::By(b)) => Growth::By(self.b.add(*a, *b)),
@@ -206,7 +202,7 @@ impl Chunks<'_, '_> {
 /// The loops around an operation, the innermost first.
 fn loops_around(module: &Module, op: Op) -> Vec<Op> {
     let outward = std::iter::successors(module.parent_op(op), |&op| module.parent_op(op));
-    outward.filter(|&op| module.is(op, &control::FOR) || module.is(op, &control::WHILE)).collect()
+    outward.filter(|&op| module.has(op, Traits::LOOP)).collect()
 }
 
 /// Whether a loop goes over parts of a row that lie one behind the other, which the processor foresees.

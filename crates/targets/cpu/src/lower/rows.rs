@@ -1,6 +1,6 @@
 //! What rows tell this lowering.
 
-use ir::{Module, Op, OpRow};
+use ir::{Module, Op, OpRow, Traits};
 use ttir::ops::{extern_call, shape};
 
 /// Rows whose result is read from the operand at another position.
@@ -15,5 +15,5 @@ pub(crate) fn is_view(row: &OpRow) -> bool {
 /// Whether an operation is an elementary function.
 pub(crate) fn is_long(module: &Module, op: Op) -> bool {
     let row = module.row(op);
-    elementwise::is_long(row) || row.is(&extern_call::EXTERN_ELEMENTWISE)
+    row.traits.has(Traits::SERIES) || row.is(&extern_call::EXTERN_ELEMENTWISE)
 }

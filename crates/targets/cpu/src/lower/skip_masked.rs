@@ -4,35 +4,20 @@
 //! results as they are, bit for bit, leaves them so ever after: zeros are added once, and the rest of the block, which
 //! may be half of it, is left out.
 
+use super::carried_reductions::is_zero;
 use super::chunk::Chunks;
 use super::error::Result;
 use super::nest::{Accumulators, Iteration, Run, refill};
 use super::plan::{Group, Root};
 use super::value::Linear;
-use ir::{OpRow, Traits, Value as IrValue};
+use ir::{Traits, Value as IrValue};
 use llir::{IntCompare, Type, Value, intrinsics};
 use ttir::ops::access::AccessOp;
 use ttir::ops::compare::SelectOp;
 use ttir::ops::constant::{self, ConstantOp};
+use ttir::ops::forms::eval;
 use ttir::ops::reduce::CombineOp;
-use ttir::ops::{arith_cast, arith_float, arith_int, shape};
-
-/// Reductions that zeros do not change; the sign of a sum that is zero is free.
-const SUMS: [&OpRow; 4] = [&arith_float::ADDF, &arith_int::ADDI, &arith_int::ORI, &arith_int::XORI];
-
-/// Operations whose result is zero where all operands are.
-const KEEPS_ZERO: [&OpRow; 10] = [
-    &arith_float::ADDF,
-    &arith_float::SUBF,
-    &arith_float::MULF,
-    &arith_int::ADDI,
-    &arith_int::SUBI,
-    &arith_int::MULI,
-    &arith_cast::EXTF,
-    &arith_cast::TRUNCF,
-    &arith_cast::EXTSI,
-    &arith_cast::SITOFP,
-];
+use ttir::ops::shape;
 
 /// How deep expressions are looked into.
 const DEPTH: u32 = 16;
@@ -140,17 +125,21 @@ impl Chunks<'_, '_> {
         } else if let Some(select) = SelectOp::of(module, op).filter(|it| masks.contains(&it.condition())) {
             is_zero(select.false_value())
         } else {
-            let row = module.row(op);
-            KEEPS_ZERO.iter().any(|keeps| row.is(keeps)) && module.operands(op).iter().all(|&it| is_zero(it))
+            let zeros = [0; 3];
+            let operands = module.operands(op);
+            module.row(op).accuracy.is_none()
+                && zeros.get(..operands.len()).and_then(|zeros| eval(module, op, zeros)) == Some(0)
+                && operands.iter().all(|&it| is_zero(it))
         }
     }
 
     /// Whether a reduction stands still behind the end: sums of nothing but zeros.
     fn adds_zeros(&self, op: ir::Op, masks: &[IrValue]) -> bool {
         let combine = CombineOp::new(self.module, op);
-        let mut inner = self.module.ops(combine.block());
-        let is_sum = inner.next().is_some_and(|op| SUMS.iter().any(|sum| self.module.is(op, sum)));
-        is_sum && inner.count() == 1 && combine.srcs().iter().all(|&it| self.is_zero_behind(it, masks, DEPTH))
+        // The sign of a sum that is zero is free.
+        let elem = ttir::types::elem(self.module.ty(combine.srcs()[0]));
+        combine.neutral().is_some_and(|bits| is_zero(elem, bits))
+            && combine.srcs().iter().all(|&it| self.is_zero_behind(it, masks, DEPTH))
     }
 
     /// Sums with a zero added where a range is not empty: nothing but minus zeros, of which a sum begins, makes no

@@ -1,12 +1,12 @@
 //! How values grow along the dimensions of a block, as far as constants tell.
 
 use super::types;
-use ir::{Def, Module, Value};
+use ir::{Def, Module, Traits, Value};
 use ttir::ops::compare::{CmpIOp, CmpIPredicate};
 use ttir::ops::constant::{self, ConstantOp};
 use ttir::ops::forms::{BinaryOp, UnaryOp};
 use ttir::ops::shape::ExpandDimsOp;
-use ttir::ops::{arith_cast, arith_int, memory, shape};
+use ttir::ops::{arith_int, shape};
 
 /// How deep index expressions are looked into.
 pub(crate) const DEPTH: u32 = 24;
@@ -57,11 +57,11 @@ pub(crate) fn stride(module: &Module, value: Value, dim: usize, depth: u32) -> O
         Some(1)
     } else if row.is(&constant::CONSTANT) {
         constant::splat_bits(ConstantOp::new(module, op).value()).map(|_| 0)
-    } else if row.is(&shape::BROADCAST) || row.is(&arith_cast::EXTSI) || row.is(&arith_cast::EXTUI) {
+    } else if row.is(&shape::BROADCAST) || row.traits.has(Traits::WIDENS) {
         stride_of(UnaryOp::new(module, op).src())
     } else if let Some(expand) = ExpandDimsOp::of(module, op) {
         stride(module, expand.src(), if dim > expand.axis() { dim - 1 } else { dim }, depth)
-    } else if row.is(&arith_int::ADDI) || row.is(&memory::ADDPTR) {
+    } else if row.traits.has(Traits::ADDS) {
         both().map(|(left, right)| left + right)
     } else if row.is(&arith_int::SUBI) {
         both().map(|(left, right)| left - right)

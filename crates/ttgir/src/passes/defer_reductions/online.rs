@@ -20,12 +20,11 @@ use super::private::{Reduction, Split};
 use super::running::{behind, combined};
 use super::{Carried, other, used};
 use ir::passes::is_removable;
-use ir::{Builder, Module, Op, OpRow, Value};
-use ttir::ops::arith_float::{ADDF, MAXIMUMF, MAXNUMF, MULF, SUBF};
+use ir::{Builder, Module, Op, OpRow, Traits, Value};
+use ttir::ops::arith_float::{ADDF, MULF, SUBF};
 use ttir::ops::compare::{CMPF, CMPI, CmpFOp, CmpFPredicate, CmpIOp, CmpIPredicate, SELECT};
 use ttir::ops::constant;
 use ttir::ops::control::ForOp;
-use ttir::ops::math::{EXP, EXP2};
 use ttir::ops::shape::{BROADCAST, ExpandDimsOp, SPLAT};
 use ttir::types::{elem, is_tensor, with_elem};
 
@@ -130,7 +129,7 @@ fn exponential(builder: &mut Builder<'_>, exp: &'static OpRow, value: Value, shi
 
 /// The exponential function that an operation is.
 fn exp_row(module: &Module, op: Op) -> Option<&'static OpRow> {
-    [&EXP, &EXP2].into_iter().find(|row| module.is(op, row))
+    module.has(op, Traits::EXPONENTIAL).then(|| module.row(op))
 }
 
 fn find(module: &Module, carried: Carried) -> Option<Online> {
@@ -138,7 +137,7 @@ fn find(module: &Module, carried: Carried) -> Option<Online> {
     let next = carried.next(module);
     let max = module.def_op(next)?;
     let row = module.row(max);
-    if ![&MAXNUMF, &MAXIMUMF].into_iter().any(|max| max.is(row)) || !used(module, arg, 2) {
+    if !row.traits.has(Traits::MAXIMUM) || !used(module, arg, 2) {
         return None;
     }
     carried.made_by(module, next, row)?;

@@ -12,10 +12,9 @@
 use super::private::{Reduction, Split};
 use super::running::behind;
 use super::{Carried, other, used};
-use ir::{Builder, Module, Op, OpRow, Value};
-use ttir::ops::arith_float::{ADDF, MAXIMUMF, MAXNUMF, MULF, SUBF};
+use ir::{Builder, Module, Op, Traits, Value};
+use ttir::ops::arith_float::{ADDF, MULF, SUBF};
 use ttir::ops::constant;
-use ttir::ops::math::{EXP, EXP2};
 use ttir::types::elem;
 
 /// A carried sum.
@@ -76,14 +75,13 @@ fn find(module: &Module, carried: Carried) -> Option<Scaled> {
 
 /// Whether a value is an exponential of a number less the larger one of it and another: at most 1, or NaN.
 fn is_at_most_one(module: &Module, value: Value) -> bool {
-    let made_by = |value: Value, rows: [&'static OpRow; 2]| {
-        module.def_op(value).filter(|&op| rows.iter().any(|row| module.is(op, row)))
-    };
-    let exponent = made_by(value, [&EXP, &EXP2]).and_then(|op| module.operands(op).first().copied());
-    let difference = exponent.and_then(|exponent| made_by(exponent, [&SUBF, &SUBF]));
+    let made_by = |value: Value, held| module.def_op(value).filter(|&op| module.has(op, held));
+    let exponential = made_by(value, Traits::EXPONENTIAL);
+    let exponent = exponential.and_then(|op| module.operands(op).first().copied());
+    let difference = exponent.and_then(|exponent| module.def_op(exponent)).filter(|&op| module.is(op, &SUBF));
     difference.is_some_and(|op| match module.operands(op) {
         &[number, larger] => {
-            made_by(larger, [&MAXNUMF, &MAXIMUMF]).is_some_and(|max| module.operands(max).contains(&number))
+            made_by(larger, Traits::MAXIMUM).is_some_and(|max| module.operands(max).contains(&number))
         }
         _ => false,
     })

@@ -36,7 +36,7 @@ use ttir::ops::constant::CONSTANT;
 use ttir::ops::control::{FOR, ForOp};
 use ttir::ops::dot::MatmulOp;
 use ttir::ops::memory::{BARRIER, BarrierOp, BarrierScope};
-use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, MAKE_RANGE, SPLAT};
+use ttir::ops::shape::{BROADCAST, EXPAND_DIMS};
 use ttir::types::{elem, elem_bytes, is_tensor, shape, tensor};
 
 /// Lets two groups of warps run loops with one dot half an iteration apart.
@@ -133,7 +133,8 @@ fn slice_fits(module: &Module, read: Op, side: usize, slices: i64) -> bool {
 /// Whether an operation needs nothing but registers of its lanes.
 fn only_computes(module: &Module, op: Op) -> bool {
     let in_registers = module.row(op).layout == LayoutRule::Same
-        || [&BROADCAST, &CONSTANT, &EXPAND_DIMS, &MAKE_RANGE, &SPLAT].iter().any(|row| module.is(op, row))
+        || module.has(op, Traits::SOURCE)
+        || [&BROADCAST, &EXPAND_DIMS].iter().any(|row| module.is(op, row))
         || module.results(op).iter().all(|&value| !is_tensor(module.ty(value)));
     let is_pure = module.has(op, Traits::PURE) && module.regions(op).is_empty();
     module.has(op, Traits::TERMINATOR) || is_pure && in_registers

@@ -7,9 +7,9 @@
 //! ```
 
 use super::copies::integer;
-use ir::{Builder, Module, Op, OpRow, Type, Value, scalar};
+use ir::{Builder, Module, Op, OpRow, Traits, Type, Value, scalar};
 use ttir::ops::arith_cast::EXTSI;
-use ttir::ops::arith_int::{ADDI, MULI};
+use ttir::ops::arith_int::MULI;
 use ttir::ops::compare::SELECT;
 use ttir::ops::constant::splat_bits;
 use ttir::ops::control::ForOp;
@@ -62,10 +62,10 @@ fn added(module: &Module, op: Op, number: usize) -> Option<(&'static OpRow, Valu
     let of = ForOp::new(module, op);
     let (arg, next) = (*of.carried().get(number)?, *of.yielded().get(number)?);
     let def = module.def_op(next)?;
-    let row = [&ADDPTR, &ADDI].into_iter().find(|row| module.is(def, row))?;
+    let row = module.has(def, Traits::ADDS).then(|| module.row(def))?;
     let amount = match module.operands(def) {
         [from, by] if *from == arg && *by != arg => *by,
-        [by, from] if *from == arg && *by != arg && row.is(&ADDI) => *by,
+        [by, from] if *from == arg && *by != arg && row.traits.has(Traits::COMMUTATIVE) => *by,
         _ => return None,
     };
     module.is_unused(module.result(op, number)).then_some((row, amount))

@@ -5,10 +5,11 @@ use crate::ops::access::AccessOp;
 use crate::ops::compare::{CMPI, CmpIOp, CmpIPredicate, SELECT};
 use crate::ops::constant::{self, splat_bits};
 use crate::ops::forms::UnaryOp;
+use crate::ops::forms::eval;
 use crate::ops::shape::{BROADCAST, EXPAND_DIMS, MAKE_RANGE, SPLAT, TRANS};
 use crate::types::{padded, tensor};
 use ir::scalar::float_bits;
-use ir::{Attr, Builder, EvalArgs, Op, OpRow, Traits, Type, Value};
+use ir::{Attr, Builder, Op, OpRow, Type, Value};
 use smallvec::SmallVec;
 
 /// How deep expressions are looked into.
@@ -91,14 +92,10 @@ impl Pad<'_> {
         if let Some(load) = AccessOp::load(self.module, op) {
             return if self.was_odd(value) { self.padding(load.other()?, depth) } else { None };
         }
-        let eval = row.eval.filter(|_| row.traits.has(Traits::ELEMENTWISE))?;
         let operands = self.module.operands(op);
         let bits: SmallVec<[u64; 3]> =
             operands.iter().map(|&operand| self.padding(operand, depth)).collect::<Option<_>>()?;
-        let types: SmallVec<[Type; 3]> =
-            operands.iter().map(|&operand| elem_of(self.module, operand)).collect();
-        let result_type = elem_of(self.module, value);
-        eval(&EvalArgs { attrs: self.module.attrs(op), operand_types: &types, result_type }, &bits)
+        eval(self.module, op, &bits)
     }
 }
 

@@ -17,13 +17,13 @@
 mod sum;
 
 use self::sum::Sum;
-use crate::ops::arith_float::{ADDF, MAXIMUMF, MAXNUMF, MULF, SUBF};
+use crate::ops::arith_float::{ADDF, MULF, SUBF};
 use crate::ops::compare::{CMPF, CmpFOp, CmpFPredicate, SELECT};
 use crate::ops::constant;
 use crate::ops::forms::BinaryOp;
 use crate::ops::math::{EXP, EXP2};
 use ir::pass::PassRow;
-use ir::{Builder, Diagnostic, Module, Op, OpRow, Value};
+use ir::{Builder, Diagnostic, Module, Op, OpRow, Traits, Value};
 
 /// Makes one exponential of two below a common maximum.
 pub static SHARE_EXPONENTIALS: PassRow = PassRow {
@@ -34,7 +34,7 @@ pub static SHARE_EXPONENTIALS: PassRow = PassRow {
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     for op in module.walk(module.top()) {
-        if module.is(op, &MAXNUMF) || module.is(op, &MAXIMUMF) {
+        if module.has(op, Traits::MAXIMUM) {
             for row in [&EXP, &EXP2] {
                 share(module, op, row);
             }

@@ -5,20 +5,14 @@ use crate::lower::rows::is_view;
 use ir::{Op, Traits};
 use ttir::ops::access::AccessOp;
 use ttir::ops::reduce::MapElementwiseOp;
-use ttir::ops::{constant, debug, extern_call, reduce, shape};
+use ttir::ops::{debug, extern_call, reduce};
 
 /// Elementwise operations, and those whose region is inlined for each element.
 pub(super) fn is_lazy(row: &ir::OpRow) -> bool {
-    let others = [
-        &extern_call::EXTERN_ELEMENTWISE,
-        &extern_call::INLINE_ASM,
-        &reduce::MAP_ELEMENTWISE,
-        &shape::SPLAT,
-        &shape::MAKE_RANGE,
-        &constant::CONSTANT,
-        &constant::POISON,
-    ];
-    row.traits.has(Traits::ELEMENTWISE) || is_view(row) || others.iter().any(|other| row.is(other))
+    let others = [&extern_call::EXTERN_ELEMENTWISE, &extern_call::INLINE_ASM, &reduce::MAP_ELEMENTWISE];
+    [Traits::ELEMENTWISE, Traits::SOURCE].into_iter().any(|held| row.traits.has(held))
+        || is_view(row)
+        || others.iter().any(|other| row.is(other))
 }
 
 /// An elementwise call that takes several neighbours at once.

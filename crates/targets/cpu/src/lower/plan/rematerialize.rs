@@ -89,7 +89,7 @@ impl Planner<'_, '_> {
             return self.is_plain(op);
         }
         let others = ops.iter().filter(|&&op| !access::is_plain_load(module, op)).count();
-        if !row.traits.has(Traits::ELEMENTWISE) || elementwise::is_long(row) || others == MOST {
+        if !row.traits.has(Traits::ELEMENTWISE) || row.traits.has(Traits::SERIES) || others == MOST {
             return false;
         }
         ops.push(op);

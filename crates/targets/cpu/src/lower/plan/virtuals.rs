@@ -3,7 +3,6 @@
 use crate::lower::rows::is_view;
 use ir::{Def, Module, Traits, Value};
 use rustc_hash::FxHashMap;
-use ttir::ops::{arith_int, constant, shape};
 
 /// The most operations that a virtual value may stand for.
 const LIMIT: u32 = 24;
@@ -34,8 +33,7 @@ impl Virtuals {
     fn find(&mut self, module: &Module, value: Value) -> Option<u32> {
         let Def::Result(op, _) = module.def(value) else { return None };
         let row = module.row(op);
-        let sources = [&shape::MAKE_RANGE, &shape::SPLAT, &constant::CONSTANT, &constant::POISON];
-        if sources.iter().any(|source| row.is(source)) {
+        if row.traits.has(Traits::SOURCE) {
             return Some(1);
         }
         let is_float = ttir::types::elem(module.ty(value)).as_float().is_some();
@@ -43,9 +41,7 @@ impl Virtuals {
         if !computes && !is_view(row) {
             return None;
         }
-        let divisions = [&arith_int::DIVSI, &arith_int::DIVUI, &arith_int::REMSI, &arith_int::REMUI];
-        let own = if divisions.iter().any(|other| row.is(other)) { DIVISION } else { 1 };
-        let mut cost = own;
+        let mut cost = if row.traits.has(Traits::NO_SPECULATION) { DIVISION } else { 1 };
         for &operand in module.operands(op) {
             cost += self.cost(module, operand)?;
         }
