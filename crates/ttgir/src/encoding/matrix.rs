@@ -7,8 +7,59 @@
 use super::Encoding;
 use super::bases::{Bases, LANE, REGISTER, WARP};
 
-/// Lanes that execute a matrix instruction together.
-pub(super) const LANES: u32 = 32;
+/// What a family of instructions does: a row for each major version of their layouts.
+struct Family {
+    version: u32,
+    /// Lanes along the inner dimension of a tile and along the outer one.
+    lanes: [u32; 2],
+    /// Whether groups of warps execute them: warps then walk down the rows first, the right operand is in shared
+    /// memory, and the shape of an instruction is m, n and k. Else it has the dimensions of the result.
+    grouped: bool,
+}
+
+static FAMILIES: [Family; 2] = [
+    Family { version: 2, lanes: [4, 8], grouped: false },
+    Family { version: 3, lanes: [4, 8], grouped: true },
+];
+
+impl Family {
+    fn of(version: [u32; 2]) -> &'static Family {
+        Family::find(version).expect("checked: there is such a version")
+    }
+
+    fn find(version: [u32; 2]) -> Option<&'static Family> {
+        FAMILIES.iter().find(|family| family.version == version[0])
+    }
+
+    /// In which order warps walk.
+    fn warp_order(&self, rank: usize) -> Vec<u32> {
+        if self.grouped { column_major(rank) } else { row_major(rank) }
+    }
+
+    /// Rows and columns of a result.
+    fn size<'s>(&self, instr_shape: &'s [u32]) -> Option<&'s [u32]> {
+        instr_shape.get(if self.grouped {
+            0..2
+        } else {
+            instr_shape.len().checked_sub(2)?..instr_shape.len()
+        })
+    }
+
+    /// Appends a tile of one instruction.
+    fn tile(&self, bases: &mut Bases, tile: &[u32], width: u32, order: &[u32]) {
+        let (inner, outer) = (order[0] as usize, order[1] as usize);
+        bases.along(REGISTER, inner, width);
+        bases.along(LANE, inner, self.lanes[0]);
+        bases.along(LANE, outer, self.lanes[1]);
+        bases.along(REGISTER, outer, tile[outer] / self.lanes[1]);
+        bases.along(REGISTER, inner, tile[inner] / (width * self.lanes[0]));
+    }
+}
+
+/// Lanes that execute an instruction of this version together.
+pub(super) fn lanes(version: [u32; 2]) -> u32 {
+    Family::of(version).lanes.iter().product()
+}
 
 /// The dimensions with the last one fastest.
 pub(super) fn row_major(rank: usize) -> Vec<u32> {
@@ -34,21 +85,6 @@ pub(super) fn k_dim(op_idx: u32, rank: usize) -> usize {
     rank - if op_idx == 0 { 1 } else { 2 }
 }
 
-/// In which order warps walk.
-fn warp_order(version: u32, rank: usize) -> Vec<u32> {
-    if version == 3 { column_major(rank) } else { row_major(rank) }
-}
-
-/// Appends a tile of one instruction.
-fn tile(bases: &mut Bases, tile: &[u32], width: u32, order: &[u32]) {
-    let (inner, outer) = (order[0] as usize, order[1] as usize);
-    bases.along(REGISTER, inner, width);
-    bases.along(LANE, inner, 4);
-    bases.along(LANE, outer, 8);
-    bases.along(REGISTER, outer, tile[outer] / 8);
-    bases.along(REGISTER, inner, tile[inner] / (width * 4));
-}
-
 /// The result of an instruction.
 pub(super) fn result(
     version: [u32; 2],
@@ -57,15 +93,13 @@ pub(super) fn result(
     shape: &[u32],
     cga: &[Vec<u32>],
 ) -> Bases {
-    let rank = shape.len();
+    let (family, rank) = (Family::of(version), shape.len());
     let mut size = vec![1; rank];
-    let of_result = if version[0] == 3 { &instr_shape[..2] } else { instr_shape };
-    let skip = of_result.len().saturating_sub(2);
-    size[rank - 2..].copy_from_slice(&of_result[skip..]);
+    size[rank - 2..].copy_from_slice(family.size(instr_shape).expect("checked: it has two sizes"));
     let order = row_major(rank);
     let mut bases = Bases::new(rank);
-    tile(&mut bases, &size, 2, &order);
-    bases.along_all(WARP, warps_per_cta, &warp_order(version[0], rank));
+    family.tile(&mut bases, &size, 2, &order);
+    bases.along_all(WARP, warps_per_cta, &family.warp_order(rank));
     bases.fit(cga, shape, &order)
 }
 
@@ -79,14 +113,14 @@ pub(super) fn operand(
 ) -> Bases {
     match parent {
         Encoding::Mma { version, warps_per_cta, .. } => {
-            let rank = shape.len();
+            let (family, rank) = (Family::of(*version), shape.len());
             let mut size = vec![1; rank];
             let rows_and_columns = if op_idx == 0 { [16, k_width * 8] } else { [k_width * 8, 8] };
             size[rank - 2..].copy_from_slice(&rows_and_columns);
             let order = dot_operand_order(op_idx, rank);
             let mut bases = Bases::new(rank);
-            tile(&mut bases, &size, k_width, &order);
-            let warps = warp_order(version[0], rank);
+            family.tile(&mut bases, &size, k_width, &order);
+            let warps = family.warp_order(rank);
             spread(&mut bases, WARP, warps_per_cta, &warps, k_dim(op_idx, rank));
             bases.fit(cga, shape, &order)
         }
@@ -120,15 +154,12 @@ fn spread(bases: &mut Bases, input: usize, counts: &[u32], order: &[u32], k: usi
 /// What is wrong with the numbers of a result, if anything is.
 pub(super) fn check_result(version: [u32; 2], warps: &[u32], instr_shape: &[u32]) -> Result<(), String> {
     let rank = warps.len();
-    let expected = match version[0] {
-        2 => rank,
-        3 => 3,
-        other => return Err(format!("versionMajor {other} is not 2 or 3")),
-    };
-    let matrix = if version[0] == 3 { instr_shape.get(..2) } else { instr_shape.get(rank.wrapping_sub(2)..) };
+    let family = Family::find(version).ok_or_else(|| format!("versionMajor {} is not 2 or 3", version[0]))?;
+    let expected = if family.grouped { 3 } else { rank };
     let fits = (2..=3).contains(&rank)
         && instr_shape.len() == expected
-        && matrix
+        && family
+            .size(instr_shape)
             .is_some_and(|size| size.iter().all(|side| side.is_power_of_two() && (8..=256).contains(side)));
     if fits {
         Ok(())
@@ -143,7 +174,9 @@ pub(super) fn check_operand(op_idx: u32, parent: &Encoding, k_width: u32) -> Res
         return Err(format!("opIdx {op_idx} is not 0 or 1"));
     }
     match parent {
-        Encoding::Mma { version: [3, _], .. } if op_idx == 1 => {
+        Encoding::Mma { version, .. }
+            if op_idx == 1 && Family::find(*version).is_some_and(|row| row.grouped) =>
+        {
             Err("the right operand of this instruction cannot be in registers".into())
         }
         Encoding::Mma { .. } | Encoding::Fragments(_) if k_width.is_power_of_two() && k_width <= 32 => Ok(()),

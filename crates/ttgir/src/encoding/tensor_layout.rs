@@ -132,7 +132,9 @@ pub(super) fn lanes_and_warps(encoding: &Encoding) -> (u32, u32) {
             (threads_per_warp.iter().product(), warps_per_cta.iter().product())
         }
         Encoding::Slice { parent, .. } | Encoding::DotOp { parent, .. } => lanes_and_warps(parent),
-        Encoding::Mma { warps_per_cta, .. } => (matrix::LANES, warps_per_cta.iter().product()),
+        Encoding::Mma { version, warps_per_cta, .. } => {
+            (matrix::lanes(*version), warps_per_cta.iter().product())
+        }
         Encoding::Fragments(fragments) => (fragments.lanes, fragments.num_warps()),
         Encoding::Linear { lane, warp, .. } => (1 << lane.len(), 1 << warp.len()),
     }
