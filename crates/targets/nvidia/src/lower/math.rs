@@ -98,20 +98,20 @@ fn is_one_and_power(b: &mut FunctionBuilder<'_>, x: Value) -> bool {
 }
 
 fn is_power(b: &mut FunctionBuilder<'_>, x: Value) -> bool {
-    if is_call(b, x, intrinsics::EX2_FTZ.name) {
+    if is_call(b, x, &intrinsics::EX2_FTZ) {
         return true;
     }
     let Some(data) = b.func().defining(x) else { return false };
     let (first, last) = (data.operands.first().copied(), data.operands.last().copied());
     first == last
-        && is_call(b, x, "llvm.fma")
-        && first.is_some_and(|power| is_call(b, power, intrinsics::EX2_FTZ.name))
+        && is_call(b, x, &llir::intrinsics::FMA)
+        && first.is_some_and(|power| is_call(b, power, &intrinsics::EX2_FTZ))
 }
 
 /// Whether a number is the result of an intrinsic.
-fn is_call(b: &mut FunctionBuilder<'_>, x: Value, name: &str) -> bool {
+fn is_call(b: &mut FunctionBuilder<'_>, x: Value, row: &llir::Intrinsic) -> bool {
     match b.func().defining(x).map(|data| data.payload.clone()) {
-        Some(Payload::Callee(callee)) => b.module().callee(callee).name.starts_with(name),
+        Some(Payload::Callee(callee)) => b.module().callee(callee).intrinsic == Some(row),
         _ => false,
     }
 }
