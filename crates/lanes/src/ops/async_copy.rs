@@ -48,7 +48,7 @@ fn wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     if pending > 0 {
         cx.copies.assumed = cx.copies.assumed.max(fewest);
     }
-    cx.target.async_wait(&mut cx.b, Pending { groups: pending, copies: pending * fewest });
+    cx.target.async_wait(&mut cx.b, Pending { groups: pending, copies: pending.saturating_mul(fewest) });
     cx.set_result(op, crate::LaneValue::Token);
     Ok(())
 }
