@@ -14,7 +14,7 @@
 
 use super::context::Context;
 use super::insert_fences::is_filled_once;
-use super::residency::{Residency, dots_of, loop_words, words};
+use super::residency::{Residency, dots_of, loop_words, made_operand, words};
 use crate::Encoding;
 use crate::encoding::replace_encoding;
 use crate::ops::group_dot::WarpGroupDotOp;
@@ -80,12 +80,6 @@ fn hold(module: &mut Module, op: Op, registers: u64, residency: &Residency) {
         let dot = dot.op;
         module.set_operands(dot, &operands);
     }
-}
-
-/// Registers of the largest left operand that a loop makes.
-fn made_operand(module: &Module, op: Op, dots: &[Op]) -> u64 {
-    let lefts = dots.iter().map(|&dot| WarpGroupDotOp::new(module, dot).a());
-    lefts.filter(|&left| !module.is_outside(left, op)).map(|left| words(module, left)).max().unwrap_or(0)
 }
 
 /// The type of the left operand in registers, of a dot with fewer columns than rows that reads it from memory.

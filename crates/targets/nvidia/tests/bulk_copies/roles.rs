@@ -168,6 +168,10 @@ fn roles_are_given_where_they_pay() {
         assert!(!has_roles(&compile_for(text, 3, 8, &|machine| machine.roles = Roles::Asked), 8), "{text}");
         assert!(has_roles(&compile_for(text, 3, 8, &|machine| machine.roles = Roles::All), 8), "{text}");
     }
+    // With 4 warps an SM has registers for two programs of 128 rows, and for one that has a warp more.
+    assert!(!has_roles(&compile_text(&chain, 3, 4), 4));
+    assert!(has_roles(&compile_text(&attention(3, 128), 3, 4), 4));
+    assert!(has_roles(&compile_text(&without(&attention(3, 64)), 3, 4), 4));
     // Sums of 64 products are too short for taking turns.
     let compiled = compile_for(&chain, 3, 8, &|_| {});
     assert!(has_roles(&compiled, 8) && !compiled.ptx.contains("bar.arrive"), "{}", compiled.ptx);

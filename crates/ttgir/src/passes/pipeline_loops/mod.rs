@@ -104,7 +104,7 @@ fn pipeline(
         group_dots::overlap(module, op, &FxHashSet::default(), residency);
         return Vec::new();
     };
-    let Some(nest) = nest(module, op, &plan, context, axis) else {
+    let Some(nest) = nest(module, op, &plan, (context, residency), axis) else {
         let ring = expand::expand(module, op, &plan);
         group_dots::overlap(module, op, &ring, residency);
         return Vec::new();
@@ -136,10 +136,13 @@ fn nest(
     module: &mut Module,
     op: Op,
     plan: &plan::PipelinePlan,
-    context: &Context,
+    (context, residency): (&Context, &Residency),
     axis: &ttir::axis::AxisTable,
 ) -> Option<nest::Nest> {
-    if !roles::should_have(module, op, context) {
+    let asked = context.machine.roles == Roles::All || nest::says(module, op);
+    if !roles::should_have(module, op, context)
+        || !asked && nest::takes_a_program(module, op, plan, (context, residency))
+    {
         return None;
     }
     let wants = |other| roles::should_have(module, other, context);

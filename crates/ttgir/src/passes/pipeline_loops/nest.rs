@@ -15,15 +15,18 @@
 use super::plan::{self, AddressSlice, PipelinePlan};
 use crate::from_ttir::is_written;
 use crate::ops::group_dot::WARP_GROUP_DOT;
+use crate::passes::bulk_copies::bytes_of;
 use crate::passes::context::Context;
+use crate::passes::residency::{Residency, dots_of};
 use crate::passes::touches::reads_what_is_written;
+use crate::types::memdesc;
 use ir::{Block, Def, Module, Op, Traits, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use ttir::axis::AxisTable;
 use ttir::ops::control::{FLATTEN, FOR, ForOp, IF, IfOp, WARP_SPECIALIZE as ASKED};
 use ttir::ops::descriptor::DescriptorAccessOp;
 use ttir::ops::func::kernels;
-use ttir::types::is_tensor;
+use ttir::types::{elem_bytes, is_tensor};
 
 /// A loop or a condition that both roles go through.
 pub(super) struct Part {
@@ -90,6 +93,31 @@ pub(super) fn pays(module: &Module, op: Op) -> bool {
     let outer = &loops_around(module, op)[1..];
     let is_flat = !outer.is_empty() && outer.iter().all(|&op| module.extra_attr(op, FLATTEN.name).is_some());
     dots > 1 || dots == 1 && is_flat
+}
+
+/// Whether an SM that has room for several programs of a loop over several dots would hold a single one if each had a
+/// warp more: one that begins copies does not make good for that.
+pub(super) fn takes_a_program(
+    module: &Module,
+    op: Op,
+    plan: &PipelinePlan,
+    (context, residency): (&Context, &Residency),
+) -> bool {
+    let dots = dots_of(module, op);
+    let bytes = |memory: Value| {
+        memdesc(module.ty(memory))
+            .map_or(0, |of| of.shape.iter().product::<i64>() as u64 * elem_bytes(of.elem))
+    };
+    let outside: FxHashSet<Value> = dots
+        .iter()
+        .flat_map(|&dot| module.operands(dot).to_vec())
+        .filter(|&operand| module.is_outside(operand, op))
+        .collect();
+    let ring: u64 = plan.copies.iter().map(|copy| bytes_of(module, copy.load)).sum();
+    let shared = plan.stages as u64 * ring + outside.into_iter().map(bytes).sum::<u64>();
+    dots.len() > 1
+        && 2 * shared <= u64::from(context.machine.sm_shared_bytes)
+        && residency.is_single_beside_a_warp(module, op)
 }
 
 impl Nest {
