@@ -28,7 +28,7 @@ mod packing;
 pub mod pairs;
 mod positions;
 mod roles;
-mod row_load;
+mod row_access;
 mod shared;
 mod shuffle;
 mod shuffle_words;

@@ -233,13 +233,13 @@ pub(crate) fn note_block(
     note_passes(cx, &noted);
 }
 
-/// Loads of a warp of so many matrices of 8 rows, each of 16 bytes; what each bit of the number of a row contributes to
-/// its place, in rows.
-pub(crate) fn note_rows(cx: &mut Cx<'_>, matrices: u64, rows: &[u64]) {
+/// Loads or stores of a warp of so many matrices of 8 rows, each of 16 bytes; what each bit of the number of a row
+/// contributes to its place, in rows.
+pub(crate) fn note_rows(cx: &mut Cx<'_>, matrices: u64, rows: &[u64], writes: bool) {
     let (passes, ideal) = convert::wavefronts(rows, ROW_BYTES, ROW_BYTES, &cx.planner.facts);
     let noted = Passes {
         by: SharedBy::Rows,
-        writes: false,
+        writes,
         instructions: matrices * u64::from(cx.num_warps),
         bytes: u64::from(ROW_BYTES) << rows.len(),
         passes: (u64::from(passes), u64::from(ideal)),

@@ -5,7 +5,7 @@ use crate::block_memory::{element_bytes, load_block, store_block, with_copies};
 use crate::context::Cx;
 use crate::error::Result;
 use crate::layouts::layout_of;
-use crate::row_load;
+use crate::row_access;
 use crate::value::{LaneValue, SharedMemory};
 use crate::view::{memory_layout, view};
 use ir::{Op, Value as IrValue};
@@ -54,7 +54,11 @@ fn store(cx: &mut Cx<'_>, op: Op, source: IrValue, target: IrValue) -> Result<()
     let (store, _) = view.accesses(cx, op, &tensor)?;
     view.check_whole(cx, op, ttir::types::numel(ty), &store)?;
     let registers = cx.registers(source)?;
-    store_block(cx, &store, view.region, view.element, &registers, 0);
+    let bytes = element_bytes(view.element);
+    let (_, single) = view.accesses_up_to(cx, op, &tensor, bytes)?;
+    if !row_access::store(cx, &view, (&single, store.copies), bytes, &registers) {
+        store_block(cx, &store, view.region, view.element, &registers, 0);
+    }
     Ok(())
 }
 
@@ -63,7 +67,7 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let tensor = layout_of(cx.module.ty(cx.module.result(op, 0)))?;
     let bytes = element_bytes(view.element);
     let (_, single) = view.accesses_up_to(cx, op, &tensor, bytes)?;
-    if let Some(registers) = row_load::load(cx, &view, &single, bytes) {
+    if let Some(registers) = row_access::load(cx, &view, &single, bytes) {
         let registers = with_copies(&single.same, &registers);
         cx.set_registers(op, registers);
         return Ok(());

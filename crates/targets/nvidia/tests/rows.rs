@@ -114,6 +114,43 @@ fn results_of_four_warps_are_stored_by_rows() {
 }
 
 #[test]
+fn results_are_put_into_shared_memory_by_rows() {
+    let mut random = Random(23);
+    let tiled = |transposed: bool| {
+        format!(
+            "#ttg.nvmma_shared<{{swizzlingByteWidth = 128, transposed = {transposed}, elementBitWidth = 16}}>"
+        )
+    };
+    let swizzled = "#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>".to_owned();
+    for (num_warps, shape) in [(4, [64, 64]), (4, [64, 128]), (8, [128, 256]), (8, [128, 64])] {
+        for (memory, turned) in [(tiled(false), false), (tiled(true), true), (swizzled.clone(), false)] {
+            let [rows, columns] = shape;
+            let wide = wide(rows, columns, num_warps, false);
+            let matrix = matrices(rows, columns, num_warps).pop().expect("the last is of four warps");
+            let mut body = String::new();
+            pointers(&mut body, "x", "%arg0", &shape, "f16", &matrix);
+            pointers(&mut body, "y", "%arg1", &shape, "f16", &wide);
+            let [from, to] = [&matrix, &wide].map(|layout| block(&shape, "!tt.ptr<f16>", layout));
+            let (wide, matrix) = (block(&shape, "f16", &wide), block(&shape, "f16", &matrix));
+            let memory = format!("!ttg.memdesc<{rows}x{columns}xf16, {memory}, #ttg.shared_memory>");
+            writeln!(body, "  %v = tt.load %x : {from}").unwrap();
+            writeln!(body, "  %m = ttg.local_alloc %v : ({matrix}) -> {memory}").unwrap();
+            writeln!(body, "  %w = ttg.local_load %m : {memory} -> {wide}").unwrap();
+            writeln!(body, "  tt.store %y, %w : {to}").unwrap();
+            let input: Vec<u8> = (0..rows * columns * 2).map(|_| random.next() as u8).collect();
+            let text = function(&["f16", "f16"], &body);
+            let buffers = [input.clone(), vec![0; input.len()]];
+            let mut assembly = String::new();
+            let after = run_with(&text, num_warps as u32, &buffers, &mut |ptx| ptx.clone_into(&mut assembly));
+            assert_eq!(after[1], input, "{text}");
+            let trans = if turned { ".trans" } else { "" };
+            let store = format!("stmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 [");
+            assert_eq!(assembly.matches(&store).count(), rows * columns / (32 * num_warps) / 8, "{assembly}");
+        }
+    }
+}
+
+#[test]
 fn any_layout_goes_to_what_products_hold() {
     let mut random = Random(17);
     for round in 0..40 {
