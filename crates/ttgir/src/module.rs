@@ -1,6 +1,6 @@
 //! What a whole program says about how it runs: attributes of the module.
 
-use ir::{Attr, AttrKey, DeclaredKey, Diagnostic, Module};
+use ir::{Attr, AttrKey, DeclaredKey, Diagnostic, Module, Type};
 
 /// Warps of a program.
 pub static NUM_WARPS: DeclaredKey = DeclaredKey::new("ttg.num-warps", "Warps of a program.");
@@ -45,6 +45,25 @@ pub fn operands_stay(module: &Module) -> bool {
 pub fn let_operands_stay(module: &mut Module) {
     let top = module.top();
     module.set_extra(top, OPERANDS_STAY.key(), Some(Attr::Bool(true)));
+}
+
+/// Bytes that a store may take.
+pub static STORE_BYTES: DeclaredKey = DeclaredKey::new(
+    "ttg.store-bytes",
+    "Bytes of shared memory for a bulk store that goes on while its loop does: a larger block is stored in parts.",
+);
+
+/// The most bytes of shared memory for a bulk store that goes on while its loop does, if somebody says.
+pub fn store_bytes(module: &Module) -> Option<u64> {
+    let bytes = module.extra_attr(module.top(), STORE_BYTES.name)?.as_int()?;
+    u64::try_from(bytes).ok()
+}
+
+/// Lets bulk stores that go on while their loop does take at most so many bytes of shared memory, as far as they can.
+pub fn set_store_bytes(module: &mut Module, bytes: Option<u64>) {
+    let top = module.top();
+    let attr = bytes.map(|bytes| Attr::int(bytes as i64, Type::int(64)));
+    module.set_extra(top, STORE_BYTES.key(), attr);
 }
 
 /// Why the warps of a loop have no roles.

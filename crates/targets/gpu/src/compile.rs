@@ -1,7 +1,7 @@
 //! The steps of a compile that all targets for GPUs have: ttir, ttgir, llir.
 
 use crate::errors::{not_lowered, out_of_shared, refused};
-use crate::fit::{Fit, Fitted};
+use crate::fit::{Fit, Fitted, Need};
 use crate::observe::{LanePasses, LayoutPasses};
 use crate::options::{NO_LINES, NO_PASSES, text};
 use crate::params::params;
@@ -115,8 +115,8 @@ impl<'a> Compile<'a> {
         result
     }
 
-    /// From verified block-level code to code of a lane. Where loops ask for more shared memory than there is, they get
-    /// fewer stages.
+    /// From verified block-level code to code of a lane. Where loops ask for more shared memory than there is, bulk
+    /// stores are done in parts, or loops get fewer stages.
     ///
     /// # Errors
     /// What cannot be compiled.
@@ -173,8 +173,8 @@ impl<'a> Compile<'a> {
         }
     }
 
-    /// Goes on with fewer stages for loops, where the program then fits into shared memory. `need` is what it needs,
-    /// and what there is.
+    /// Goes on with fewer stages for loops, or bulk stores in parts, where the program then fits into shared memory.
+    /// `need` is what it needs, and what there is.
     fn with_less(
         &mut self,
         module: &ir::Module,
@@ -184,16 +184,18 @@ impl<'a> Compile<'a> {
         let (required, limit) = need;
         let fitted = self.time(FIT, |this| {
             let mut measure = |module: ir::Module| this.measure(module);
-            fit.map_or(Ok(None), |fit| fit.search(limit, required, &mut measure))
+            let need = Need { bytes: required, staged: ttgir::passes::staged_bytes(module), limit };
+            fit.map_or(Ok(None), |fit| fit.search(need, &mut measure))
         })?;
         let Some(Fitted { mut module, remarks }) = fitted else {
             return self.not_lowered(module, out_of_shared(required, limit));
         };
         self.passes(&mut module)?;
+        let fewer_stages = !remarks.is_empty();
         self.remark(remarks);
         let refused = ttgir::module::take_role_remarks(&mut module);
         self.remark(refused);
-        Ok(Code { fewer_stages: true, ..self.ttgir(module)? })
+        Ok(Code { fewer_stages, ..self.ttgir(module)? })
     }
 
     /// The shared memory that a program in front of all passes over ttgir needs.

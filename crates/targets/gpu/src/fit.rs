@@ -1,12 +1,17 @@
-//! Fewer stages where a kernel asks for more shared memory than there is.
+//! Fewer stages, or smaller buffers of bulk stores, where a kernel asks for more shared memory than there is.
 //!
 //! How much a program needs is known once its buffers are placed: loops that follow each other share memory, and so
 //! does the scratch memory of conversions. So nothing is estimated here. Stages are taken away one at a time, the ones
 //! that cost least first, and the program is compiled anew up to its memory plan, until it fits or no loop has a second
-//! stage left.
+//! stage left. Where stages are lost, blocks that bulk stores move while their loops go on are stored in two parts or
+//! in four, if loops have more stages then.
 
 use ir::{Attr, Diagnostic, Module, Op, Traits, Type};
+use ttgir::module::set_store_bytes;
 use ttir::ops::control::{ForOp, NUM_STAGES};
+
+/// In how many parts the largest bulk stores may be done.
+const PARTS: [u64; 2] = [2, 4];
 
 /// A loop that is pipelined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,8 +32,19 @@ pub(crate) struct Fit {
 pub(crate) struct Fitted {
     /// The program with fewer stages, in front of all passes over ttgir.
     pub(crate) module: Module,
-    /// What was done, for the author of the kernel.
+    /// What was done, for the author of the kernel: which loops have fewer stages.
     pub(crate) remarks: Vec<Diagnostic>,
+}
+
+/// What a program needs of shared memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Need {
+    /// All of it.
+    pub(crate) bytes: u64,
+    /// The buffers of bulk stores among it.
+    pub(crate) staged: u64,
+    /// What there is.
+    pub(crate) limit: u64,
 }
 
 impl Fit {
@@ -46,26 +62,56 @@ impl Fit {
         (!loops.is_empty()).then_some(Fit { module, loops })
     }
 
-    /// Takes stages away until the program fits. `needed` is what it needs as it is; `measure` says what a program
-    /// needs.
+    /// Takes stages away until the program fits, in such parts of bulk stores that the fewest are lost. `need` is what
+    /// it needs as it is; `measure` says what a program needs.
     ///
     /// # Errors
     /// What `measure` says.
     pub(crate) fn search<E>(
         &self,
-        limit: u64,
-        needed: u64,
+        need: Need,
         measure: &mut dyn FnMut(Module) -> Result<u64, E>,
     ) -> Result<Option<Fitted>, E> {
-        let mut stages: Vec<u32> = self.loops.iter().map(|pipelined| pipelined.stages).collect();
-        let mut bytes = needed;
+        let asked: Vec<u32> = self.loops.iter().map(|pipelined| pipelined.stages).collect();
+        let mut best =
+            self.fewer(&asked, None, (need.bytes, need.limit), measure)?.map(|found| (found, None));
+        let count = |stages: &[u32]| stages.iter().sum::<u32>();
+        for parts in PARTS.into_iter().filter(|_| need.staged > 0) {
+            let kept = best.as_ref().map_or(0, |(stages, _)| count(stages));
+            if kept == count(&asked) {
+                break;
+            }
+            let store_bytes = Some(need.staged / parts);
+            let bytes = measure(self.with(&asked, store_bytes))?;
+            let found = self.fewer(&asked, store_bytes, (bytes, need.limit), measure)?;
+            best = match found.filter(|stages| count(stages) > kept) {
+                Some(stages) => Some((stages, store_bytes)),
+                None => best,
+            };
+        }
+        let fitted = best.map(|(stages, store_bytes)| Fitted {
+            remarks: self.remarks(&stages, need),
+            module: self.with(&stages, store_bytes),
+        });
+        Ok(fitted)
+    }
+
+    /// The stages with which the program fits, if it does at all.
+    fn fewer<E>(
+        &self,
+        asked: &[u32],
+        store_bytes: Option<u64>,
+        (mut bytes, limit): (u64, u64),
+        measure: &mut dyn FnMut(Module) -> Result<u64, E>,
+    ) -> Result<Option<Vec<u32>>, E> {
+        let mut stages = asked.to_vec();
         while bytes > limit {
             let mut best: Option<Candidate> = None;
             for index in (0..stages.len()).filter(|&index| stages[index] > 1) {
                 let mut fewer = stages.clone();
                 fewer[index] -= 1;
                 let step = Candidate {
-                    bytes: measure(self.with(&fewer))?,
+                    bytes: measure(self.with(&fewer, store_bytes))?,
                     cost: cost(fewer[index], self.loops[index].depth),
                     stages: fewer,
                 };
@@ -79,12 +125,11 @@ impl Fit {
             } else {
                 // Several loops need as much: none of them alone changes the sum.
                 let fewer = self.all_fewer(&stages);
-                let bytes = measure(self.with(&fewer))?;
+                let bytes = measure(self.with(&fewer, store_bytes))?;
                 (fewer, bytes)
             };
         }
-        let remarks = self.remarks(&stages, needed, limit);
-        Ok(Some(Fitted { module: self.with(&stages), remarks }))
+        Ok(Some(stages))
     }
 
     /// One stage less for the loops with the most of them.
@@ -93,8 +138,9 @@ impl Fit {
         stages.iter().map(|&own| if own == most { own - 1 } else { own }).collect()
     }
 
-    fn with(&self, stages: &[u32]) -> Module {
+    fn with(&self, stages: &[u32], store_bytes: Option<u64>) -> Module {
         let mut module = self.module.clone();
+        set_store_bytes(&mut module, store_bytes);
         for (pipelined, &stages) in self.loops.iter().zip(stages) {
             let attr = Attr::int(i64::from(stages), Type::int(32));
             module.set_extra(pipelined.op, NUM_STAGES.key(), Some(attr));
@@ -102,12 +148,13 @@ impl Fit {
         module
     }
 
-    fn remarks(&self, stages: &[u32], needed: u64, limit: u64) -> Vec<Diagnostic> {
+    fn remarks(&self, stages: &[u32], need: Need) -> Vec<Diagnostic> {
+        let Need { bytes, limit, .. } = need;
         let changed =
             self.loops.iter().zip(stages).filter(|(pipelined, stages)| pipelined.stages != **stages);
         let remark = |(pipelined, stages): (&Pipelined, &u32)| {
             let message = format!(
-                "the loop is pipelined in {stages} stages in place of {}: with as many as are asked for the kernel needs {needed} bytes of \
+                "the loop is pipelined in {stages} stages in place of {}: with as many as are asked for the kernel needs {bytes} bytes of \
                  shared memory, and there are {limit}",
                 pipelined.stages
             );
@@ -156,7 +203,8 @@ fn cost(left: u32, depth: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Fit;
+    use super::{Fit, Need};
+    use ttgir::module::store_bytes;
     use ttir::ops::control::NUM_STAGES;
 
     /// Two loops, the second inside of a third, which names no stages.
@@ -180,13 +228,29 @@ mod tests {
         module.walk(module.top()).into_iter().filter_map(of).collect()
     }
 
+    fn fit() -> Fit {
+        let module = ir::text::parse(TEXT, ttgir::registry(), ir::text::ParseOptions::default());
+        Fit::of(&module.expect("text"), 3).expect("there are loops")
+    }
+
     /// Searches where the first loop takes `each[0]` bytes a stage and the other `each[1]`.
     fn search(limit: u64, need: fn(&[i64]) -> u64) -> Option<(Vec<i64>, usize)> {
-        let module = ir::text::parse(TEXT, ttgir::registry(), ir::text::ParseOptions::default());
-        let fit = Fit::of(&module.expect("text"), 3).expect("there are loops");
         let mut measure = |module: ir::Module| Ok::<u64, ()>(need(&stages(&module)));
-        let fitted = fit.search(limit, need(&[4, 3]), &mut measure).expect("measured");
+        let need = Need { bytes: need(&[4, 3]), staged: 0, limit };
+        let fitted = fit().search(need, &mut measure).expect("measured");
         fitted.map(|fitted| (stages(&fitted.module), fitted.remarks.len()))
+    }
+
+    /// Searches where both loops take 10 bytes a stage, and a bulk store 40, or what it is asked to take, but never
+    /// less than 16. Gives what it is asked to take with the stages.
+    fn search_stores(limit: u64) -> Option<(Vec<i64>, Option<u64>)> {
+        let need = |module: &ir::Module| {
+            let stages: u64 = stages(module).iter().map(|&own| own as u64 * 10).sum();
+            stages + store_bytes(module).map_or(40, |bytes| bytes.max(16))
+        };
+        let mut measure = |module: ir::Module| Ok::<u64, ()>(need(&module));
+        let fitted = fit().search(Need { bytes: 110, staged: 40, limit }, &mut measure).expect("measured");
+        fitted.map(|fitted| (stages(&fitted.module), store_bytes(&fitted.module)))
     }
 
     #[test]
@@ -196,6 +260,17 @@ mod tests {
         assert_eq!(search(50, sum), Some((vec![2, 3], 1)));
         assert_eq!(search(20, sum), Some((vec![1, 1], 2)));
         assert_eq!(search(19, sum), None);
+    }
+
+    #[test]
+    fn stores_are_done_in_parts_where_that_keeps_a_stage() {
+        assert_eq!(search_stores(100), Some((vec![4, 3], Some(20))));
+        assert_eq!(search_stores(86), Some((vec![4, 3], Some(10))));
+        // Two parts leave as many stages as four.
+        assert_eq!(search_stores(80), Some((vec![3, 3], Some(20))));
+        // Without a store nothing is gained by parts of it.
+        let sum = |stages: &[i64]| stages.iter().map(|&own| own as u64 * 10).sum();
+        assert_eq!(search(60, sum), Some((vec![3, 3], 1)));
     }
 
     #[test]

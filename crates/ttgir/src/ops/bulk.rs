@@ -1,5 +1,7 @@
 //! Bulk copies of boxes of tensors that a descriptor in memory describes, and making such descriptors.
 
+use crate::SharedEncoding;
+use crate::encoding::box_of;
 use crate::types::{MEMDESC_ONLY, MUTABLE, memdesc};
 use ir::text::{ParseError, Parser, Printer};
 use ir::view::Flag;
@@ -64,7 +66,7 @@ ir::op_view! {
 /// Writes a box.
 pub static BULK_STORE: OpRow = OpRow {
     name: "ttng.async_tma_copy_local_to_global",
-    doc: "Begins to copy shared memory to the box at `coord`.",
+    doc: "Begins to copy shared memory to the box at `coord`; the memory may be a part of a block of `desc`.",
     format: Format::Text("$desc [ $coord ] $src attr-dict : type($desc), type($src)"),
     verify: Some(verify_store),
     ..BulkStoreOp::ROW
@@ -112,7 +114,22 @@ pub static BULK_REDUCE: OpRow = OpRow {
 };
 
 fn verify_store(module: &Module, op: Op) -> Result<(), String> {
-    fits(module, module.operand(op, 0), module.operand_group(op, 1).len(), module.operand_group(op, 2)[0])
+    let (desc, memory) = (module.operand(op, 0), module.operand_group(op, 2)[0]);
+    let coordinates = module.operand_group(op, 1).len();
+    if is_part(module, desc, memory) && coordinates == shape(module.ty(desc)).len() {
+        return Ok(());
+    }
+    fits(module, desc, coordinates, memory)
+}
+
+/// Whether memory is a part of a block of a descriptor that the same copies write, only fewer of them.
+fn is_part(module: &Module, desc: Value, memory: Value) -> bool {
+    let (whole, ty) = (shape(module.ty(desc)), module.ty(memory));
+    let (Some(of), Some(encoding)) = (memdesc(ty), SharedEncoding::of(ty)) else { return false };
+    elem(module.ty(desc)) == of.elem
+        && whole.len() == of.shape.len()
+        && whole.iter().zip(of.shape).all(|(&whole, &part)| whole >= part)
+        && box_of(encoding, of.shape).is_some_and(|own| box_of(encoding, whole) == Some(own))
 }
 
 /// The box of a descriptor, the coordinates and the memory fit each other.

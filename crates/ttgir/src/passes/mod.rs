@@ -26,7 +26,7 @@ mod touches;
 pub(crate) use accelerate_dots::fits_scaled;
 pub use accelerate_dots::{ACCELERATE_DOTS, no_matrix_instruction};
 pub use assign_layouts::ASSIGN_LAYOUTS;
-pub use bulk_copies::BULK_COPIES;
+pub use bulk_copies::{BULK_COPIES, staged_bytes};
 pub use capture_values::CAPTURE_VALUES;
 pub(crate) use context::Context;
 pub use default_stages::set_default_stages;

@@ -10,5 +10,6 @@ mod guards;
 mod kernel;
 mod nests;
 mod order;
+mod parts;
 mod random;
 mod roles;

@@ -6,7 +6,7 @@ use crate::kernel::{Args, How, Kernel};
 use ttir::testing::Random;
 
 /// A block of 64 × 64 of `%x` and of `%y` (both f16) and of `%out` (f32), by pointers and by descriptors.
-const HEAD: &str = r"
+pub(crate) const HEAD: &str = r"
 tt.func public @order(%x: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %y: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %out: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %flag: !tt.ptr<i32>, %n: i32) {
   %none = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
   %zero = arith.constant 0 : i32
@@ -33,14 +33,14 @@ tt.func public @order(%x: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %y: !tt.ptr
   %yd = tt.make_tensor_descriptor %y, [%side, %side], [%stride, %unit] : <f16>, <64x64xf16>
   %od = tt.make_tensor_descriptor %out, [%side, %side], [%stride, %unit] : <f32>, <64x64xf32>
 ";
-const TAIL: &str = "  tt.return\n}\n";
-const LOADS: &str = "
+pub(crate) const TAIL: &str = "  tt.return\n}\n";
+pub(crate) const LOADS: &str = "
   %b = tt.descriptor_load %yd[%zero, %zero] : !tt.tensordesc<64x64xf16> -> tensor<64x64xf16>
   %a = tt.descriptor_load %xd[%zero, %zero] : !tt.tensordesc<64x64xf16> -> tensor<64x64xf16>
   %d = tt.dot %a, %b, %none : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
 ";
 const STORE: &str = "  tt.store %os, %d : tensor<64x64x!tt.ptr<f32>>\n";
-const BULK_STORE: &str =
+pub(crate) const BULK_STORE: &str =
     "  tt.descriptor_store %od[%zero, %zero], %d : !tt.tensordesc<64x64xf32>, tensor<64x64xf32>\n";
 /// `x = y + y`, by the lanes of another layout than a bulk copy's.
 const DOUBLED: &str = "
@@ -50,7 +50,7 @@ const DOUBLED: &str = "
 ";
 
 /// A product of small whole numbers has bits left for another one.
-fn args(random: &mut Random, n: i64) -> Args {
+pub(crate) fn args(random: &mut Random, n: i64) -> Args {
     let mut block = || -> Vec<u8> {
         let number =
             |_| half(i32::from(random.below(12) == 0) - i32::from(random.below(12) == 0)).to_le_bytes();

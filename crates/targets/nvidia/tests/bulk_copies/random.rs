@@ -3,6 +3,7 @@
 use crate::boxes::{Ends, Shape, Sizes, random_shape, random_sizes, text};
 use crate::case::without_each;
 use crate::kernel::{How, Kernel};
+use crate::parts::in_bytes;
 use crate::roles::{ordering, with_line};
 use ttgir::Roles;
 use ttir::testing::Random;
@@ -13,10 +14,12 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 fn compiled(shape: Shape, seed: u64) -> Kernel {
+    // The kernels store 16 KB each.
+    let text = if seed % 4 < 2 { text(shape) } else { in_bytes(&text(shape), 8 << 10) };
     let roles = [Roles::Asked, Roles::Paying, Roles::All][seed as usize % 3];
     let num_warps = [4, 8, 4, 2][seed as usize % 4];
     let how = How { stages: shape.stages, num_warps, change: &|machine| machine.roles = roles };
-    Kernel::of(&text(shape), how)
+    Kernel::of(&text, how)
 }
 
 /// `BOXES=…` says how many, `FIRST=…` from which on.

@@ -16,12 +16,15 @@
 
 mod build;
 mod kernel_maps;
+mod parts;
 mod stores;
 
 pub(crate) use build::{
     BulkTile, barrier_at, bytes_of, end_barriers, expect, load, make_barriers, make_barriers_for, shared_for,
     wait,
 };
+
+pub use parts::staged_bytes;
 
 use kernel_maps::Written;
 

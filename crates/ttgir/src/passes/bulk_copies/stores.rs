@@ -14,7 +14,8 @@
 //!
 //! In a loop that says `tt.flatten`, or whose warps have roles, the buffer is made in front of the loops, and who
 //! writes to it waits until the copy of the last iteration has read it: the copy goes on while the next iteration
-//! begins.
+//! begins. Where shared memory is short, blocks are stored in parts ([`super::parts`]), and all parts of a loop that
+//! lie alike share a buffer.
 //!
 //! What a copy writes is there for others once it has been waited for without `read_only`. That is done behind the copy
 //! where the program may read it by the same descriptor, or read or write it by addresses of the same tensor, or behind
@@ -25,8 +26,10 @@
 //! word promises.
 
 use super::build::{BulkTile, fence, store, store_wait};
+use super::parts::Parts;
 use crate::SharedEncoding;
 use crate::from_ttir::{Begin, MapPart, map_parts, map_slot};
+use crate::module::store_bytes;
 use crate::ops::barrier::FENCE_ASYNC_GLOBAL;
 use crate::ops::bulk::{BulkLoadOp, LANES_STORE};
 use crate::ops::roles::WARP_SPECIALIZE;
@@ -67,8 +70,9 @@ pub(super) fn copy_all(module: &mut Module, function: Op) {
     }
     let entry = FuncOp::new(module, function).entry();
     let axis = axis::analyze(module, function);
+    let mut buffers = Buffers::new(store_bytes(module).is_some());
     for plan in &plans {
-        carry_out(module, entry, plan, &axis);
+        carry_out(module, entry, plan, &mut buffers, &axis);
     }
     let mut left: Vec<Op> = plans.iter().filter_map(|plan| plan.behind).collect();
     left.dedup();
@@ -90,6 +94,7 @@ struct StorePlan {
     store: Op,
     /// The loop in front of which its buffer is made, if it goes on while the loop does.
     around: Option<Op>,
+    parts: Parts,
     /// The newest copies that may go on while its buffer is written, and whether the others must be written then; if
     /// not, they must have been read.
     pendings: u32,
@@ -120,6 +125,8 @@ impl StorePlan {
             .iter()
             .enumerate()
             .any(|(other, &before)| is_overwritten(module, before, store, Some(other) < at));
+        // Each part is a copy.
+        let count = |&op: &Op| parts_of(module, op).count();
         // Those of this iteration that stand in front of it, where they all lie apart.
         let before = mates.iter().take_while(|&&other| other != store);
         let apart = before
@@ -127,17 +134,61 @@ impl StorePlan {
             .all(|&other| !same_tensor(module, other, store) || lie_apart(module, other, store));
         let pendings = match (same_block, waits) {
             (false, _) => 0,
-            (true, false) => mates.len().max(1) - 1,
+            (true, false) => mates.iter().filter(|&&other| other != store).map(count).sum(),
             (true, true) => {
                 if apart {
-                    before.count()
+                    before.map(count).sum()
                 } else {
                     0
                 }
             }
         };
         let (written, behind) = Written::of(module, roots, order, store);
-        StorePlan { store, around, pendings: pendings as u32, waits, written, behind }
+        StorePlan { store, around, parts: parts_of(module, store), pendings, waits, written, behind }
+    }
+
+    /// Waits until a part may be written to its buffer.
+    fn wait(&self, builder: &mut Builder<'_>, part: u32, shares: bool) {
+        let is_first = part == 0;
+        if is_first && (self.waits || !shares) {
+            store_wait(builder, self.pendings, !self.waits);
+        }
+        if shares && !(is_first && self.waits && self.pendings == 0) {
+            store_wait(builder, 0, true);
+        }
+    }
+}
+
+/// The parts of a store.
+fn parts_of(module: &Module, store: Op) -> Parts {
+    let of = DescriptorStoreOp::new(module, store);
+    let most = store_bytes(module).filter(|_| flat_loop(module, store).is_some());
+    let encoding = SharedEncoding::of_box(module.ty(of.desc()));
+    most.zip(encoding)
+        .map_or(Parts::WHOLE, |(most, encoding)| Parts::of(module.ty(of.src()), &encoding, most))
+}
+
+/// The buffers in front of loops.
+struct Buffers {
+    /// Whether blocks that lie alike share one.
+    shared: bool,
+    made: Vec<(Op, Value)>,
+}
+
+impl Buffers {
+    fn new(shared: bool) -> Buffers {
+        Buffers { shared, made: Vec::new() }
+    }
+
+    fn of(&mut self, module: &mut Module, around: Op, memory: Type) -> Value {
+        let fits = |&&(at, buffer): &&(Op, Value)| at == around && module.ty(buffer) == memory;
+        if let Some(&(_, buffer)) = self.made.iter().find(fits).filter(|_| self.shared) {
+            return buffer;
+        }
+        let buffer = allocate(&mut Builder::before(module, around), memory);
+        behind(module, around).build_effect(&LOCAL_DEALLOC, &[buffer], &[]);
+        self.made.push((around, buffer));
+        buffer
     }
 }
 
@@ -315,43 +366,43 @@ fn barrier(builder: &mut Builder<'_>) {
     builder.build_effect(&BARRIER, &[], &BarrierOp::attrs(BarrierScope::All));
 }
 
-fn carry_out(module: &mut Module, entry: Block, plan: &StorePlan, axis: &AxisTable) {
+fn carry_out(module: &mut Module, entry: Block, plan: &StorePlan, buffers: &mut Buffers, axis: &AxisTable) {
     let of = DescriptorStoreOp::new(module, plan.store);
     let begin = Begin::of(module, plan.store, axis);
     let (desc, corner, value) = (of.desc(), of.indices().to_vec(), of.src());
     let Some(encoding) = SharedEncoding::of_box(module.ty(desc)) else { return };
     let ty = module.ty(value);
-    let memory = memdesc_type(shape(ty), elem(ty), &encoding, true);
+    let memory = memdesc_type(&plan.parts.sides(shape(ty)), elem(ty), &encoding, true);
     let meets = match &plan.written {
         Written::IfMeets(others) => Some(meet(module, entry, plan.store, others)),
         _ => None,
     };
-    let target = plan.around.map(|around| {
-        let buffer = allocate(&mut Builder::before(module, around), memory);
-        behind(module, around).build_effect(&LOCAL_DEALLOC, &[buffer], &[]);
-        buffer
-    });
+    let buffer = plan.around.map(|around| buffers.of(module, around, memory));
     let mut builder = Builder::before(module, plan.store);
-    let target = match target {
-        Some(buffer) => {
-            store_wait(&mut builder, plan.pendings, !plan.waits);
-            builder.build_effect(&LOCAL_STORE, &[value, buffer], &[]);
-            buffer
-        }
-        None => {
-            if plan.waits {
-                store_wait(&mut builder, 0, false);
+    let blocks = plan.parts.split(&mut builder, value);
+    for (part, &block) in (0..).zip(&blocks) {
+        let target = match buffer {
+            Some(buffer) => {
+                plan.wait(&mut builder, part, buffers.shared);
+                builder.build_effect(&LOCAL_STORE, &[block, buffer], &[]);
+                buffer
             }
-            allocate_with(&mut builder, value, memory)
-        }
-    };
-    let tile = BulkTile { desc, corner: &corner, target };
-    match begin.test(&mut builder) {
-        None => begin_copy(&mut builder, &tile),
-        Some(test) => {
-            let fills: [Fill<'_>; 2] =
-                [&|builder| begin_copy(builder, &tile), &|builder| copy_by_lanes(builder, entry, &tile)];
-            branches(&mut builder, test, &fills);
+            None => {
+                if plan.waits {
+                    store_wait(&mut builder, 0, false);
+                }
+                allocate_with(&mut builder, block, memory)
+            }
+        };
+        let corner = plan.parts.corner(&mut builder, &corner, shape(ty), part);
+        let tile = BulkTile { desc, corner: &corner, target };
+        match begin.test(&mut builder) {
+            None => begin_copy(&mut builder, &tile),
+            Some(test) => {
+                let fills: [Fill<'_>; 2] =
+                    [&|builder| begin_copy(builder, &tile), &|builder| copy_by_lanes(builder, entry, &tile)];
+                branches(&mut builder, test, &fills);
+            }
         }
     }
     match (&plan.written, meets) {
