@@ -32,7 +32,8 @@ pub struct Launch<'a> {
     /// even where there is a quicker way.
     pub observed: bool,
     /// Whether the launch is to be given up. A device whose launches are finished when the call returns asks it on the
-    /// launching thread, between programs, every [`INTERRUPT_INTERVAL`] or so; `true` ends the launch with an error.
+    /// launching thread, between programs and in those that spin, every [`INTERRUPT_INTERVAL`] or so; `true` ends the
+    /// launch with an error.
     pub interrupt: Option<fn() -> bool>,
     /// How far the memory of arguments goes, where [`crate::Guards::ask_extents`] asks for it.
     pub extents: &'a [Extent],

@@ -7,9 +7,11 @@
 //!   and has undefined contents. Where a kernel says that its programs leave notes, those bytes are zero at the first
 //!   call of a launch on a thread, and all of the scratch is as it was left at later ones. It is a dangling pointer
 //!   when no bytes are asked for.
-//! - An entry returns 0, or another number to stop the launch, after it reported why to [`LaunchContext::assert_fail`].
+//! - An entry returns 0, or another number to stop the launch, after it reported why to [`LaunchContext::assert_fail`]
+//!   or was told to by [`LaunchContext::poll`].
 //! - Neither an entry nor a callback unwinds.
 
+use crate::pool::Watch;
 use std::sync::{Mutex, PoisonError};
 
 /// The entry of a compiled kernel.
@@ -32,6 +34,9 @@ pub type PrintFn =
 /// Reports a failed `device_assert`: `(context, pid, message, message bytes)`. The first one wins.
 pub type AssertFn = unsafe extern "C" fn(*const LaunchContext, u64, *const u8, u64);
 
+/// Whether the launch is to be given up: any number but 0. Asked by programs that spin.
+pub type PollFn = unsafe extern "C" fn(*const LaunchContext) -> i32;
+
 /// What every program of a launch can see. Compiled code reads it at the offsets of [`offsets`].
 #[repr(C)]
 #[derive(Debug)]
@@ -44,10 +49,14 @@ pub struct LaunchContext {
     pub print: PrintFn,
     /// Reports a failed assertion.
     pub assert_fail: AssertFn,
+    /// Says whether the launch is to be given up.
+    pub poll: PollFn,
     /// Bytes of the last-level cache: a launch that stores more may store past the caches.
     pub last_level_cache: u64,
     /// Where the callbacks keep what is reported to them; compiled code leaves it alone.
     pub outcome: *const Outcome,
+    /// What [`LaunchContext::poll`] looks at; compiled code leaves it alone.
+    pub watch: *const Watch,
 }
 
 /// What a launch has reported so far.
@@ -82,6 +91,8 @@ pub mod offsets {
     pub const PRINT: u64 = offset_of!(LaunchContext, print) as u64;
     /// An [`super::AssertFn`].
     pub const ASSERT_FAIL: u64 = offset_of!(LaunchContext, assert_fail) as u64;
+    /// A [`super::PollFn`].
+    pub const POLL: u64 = offset_of!(LaunchContext, poll) as u64;
     /// `i64`.
     pub const LAST_LEVEL_CACHE: u64 = offset_of!(LaunchContext, last_level_cache) as u64;
 }

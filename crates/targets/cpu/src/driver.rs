@@ -4,7 +4,7 @@ use crate::abi::{Entry, LaunchContext, Outcome};
 use crate::host::Processor;
 use crate::loader::LoadedObject;
 use crate::outcome;
-use crate::pool::{self, Cost};
+use crate::pool::{self, Cost, Watch};
 use crate::{scratch, symbols, topology};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -147,7 +147,7 @@ struct Shared<'a> {
     outcome: &'a Outcome,
 }
 
-// SAFETY: the context's one pointer leads to an `Outcome`, which is `Sync`; all else is read only.
+// SAFETY: the context's pointers lead to an `Outcome` and a `Watch`, which are `Sync`; all else is read only.
 unsafe impl Sync for Shared<'_> {}
 
 impl LoadedKernel for Kernel {
@@ -159,22 +159,24 @@ impl LoadedKernel for Kernel {
         let Some(total) = programs(launch.grid) else {
             return error(format!("the grid {:?} has too many programs", launch.grid));
         };
-        let outcome = Outcome::default();
+        let (outcome, watch) = (Outcome::default(), Watch::new(launch.interrupt));
         let context = LaunchContext {
             grid: launch.grid,
             pad: 0,
             print: outcome::print,
             assert_fail: outcome::assert_fail,
+            poll: outcome::poll,
             last_level_cache: Processor::host().caches.last,
             outcome: &outcome,
+            watch: &watch,
         };
         let number = if self.note_bytes > 0 { next_launch() } else { 0 };
         let shared = Shared { context, launch: number, args: launch.args, outcome: &outcome };
         let task = |begin, end| self.run(&shared, begin, end);
         let finished = if self.cooperative {
-            pool::run_together(total, &task)
+            pool::run_together(total, &task, &watch)
         } else {
-            pool::run_until(total, &self.cost, &task, launch.interrupt)
+            pool::run_until(total, &self.cost, &task, &watch)
         };
         match finished.err().or_else(|| outcome.into_failure()) {
             Some(reason) => error(reason),

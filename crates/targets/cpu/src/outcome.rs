@@ -34,6 +34,16 @@ pub(crate) unsafe extern "C" fn assert_fail(
     let _ = catch_unwind(AssertUnwindSafe(|| outcome.stop(report)));
 }
 
+/// [`crate::abi::PollFn`].
+///
+/// # Safety
+/// The context must be that of the running launch.
+pub(crate) unsafe extern "C" fn poll(context: *const LaunchContext) -> i32 {
+    // SAFETY: promised by the caller; what it leads to lives as long as the launch.
+    let watch = unsafe { &*(*context).watch };
+    catch_unwind(AssertUnwindSafe(|| watch.look())).is_ok_and(|is_given_up| is_given_up).into()
+}
+
 /// [`crate::abi::PrintFn`].
 ///
 /// # Safety

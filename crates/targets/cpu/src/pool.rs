@@ -14,7 +14,8 @@
 //!
 //! Programs that wait for each other are no work for these workers: [`run_together`].
 //!
-//! A launch may be given up ([`run_until`]): the launching thread asks between chunks, the others end with it.
+//! A launch may be given up ([`Watch`]): the launching thread asks between chunks, while it waits for the others, and
+//! where a program of its own asks it to. Programs that spin look at the answer themselves.
 
 mod cost;
 mod futex;
@@ -24,6 +25,7 @@ mod together;
 mod worker;
 
 pub use cost::Cost;
+pub use interrupt::Watch;
 pub use together::run_together;
 
 use crate::topology;
@@ -74,27 +76,26 @@ pub fn thread_count() -> usize {
 /// # Errors
 /// The message of a panic in the task.
 pub fn run(total: u64, cost: &Cost, task: Task<'_>) -> Result<(), String> {
-    run_until(total, cost, task, None)
+    run_until(total, cost, task, &Watch::new(None))
 }
 
-/// The same, until a function that is asked every [`target::INTERRUPT_INTERVAL`] says that the launch is to be given
-/// up.
+/// The same, until the launch is given up: that is asked every [`target::INTERRUPT_INTERVAL`].
 ///
 /// # Errors
 /// The message of a panic in the task; that the launch was given up.
-pub fn run_until(total: u64, cost: &Cost, task: Task<'_>, ask: Option<fn() -> bool>) -> Result<(), String> {
+pub fn run_until(total: u64, cost: &Cost, task: Task<'_>, watch: &Watch) -> Result<(), String> {
     let outcome = catch_unwind(AssertUnwindSafe(|| match total {
         0 => Ok(()),
         1 => {
             let _ = task(0, 1);
-            Ok(())
+            watch.outcome()
         }
-        _ => run_many(total, cost, task, Interrupt::new(ask)),
+        _ => run_many(total, cost, task, Interrupt::new(watch)),
     }));
     outcome.unwrap_or_else(|panic| Err(panic_text(&*panic)))
 }
 
-fn run_many(total: u64, cost: &Cost, task: Task<'_>, mut interrupt: Interrupt) -> Result<(), String> {
+fn run_many(total: u64, cost: &Cost, task: Task<'_>, mut interrupt: Interrupt<'_>) -> Result<(), String> {
     let pool = pool();
     let has_help = pool.seats.len() > 1 && cost.wants_help(total);
     let start = Instant::now();
@@ -115,11 +116,13 @@ fn run_many(total: u64, cost: &Cost, task: Task<'_>, mut interrupt: Interrupt) -
         done = end;
         elapsed = start.elapsed().as_nanos() as f64;
         cost.measured(done, elapsed);
-        interrupt.look()?;
+        if interrupt.look() {
+            break;
+        }
         let longest = cost.programs_in(if has_help { CHUNK_NANOS } else { ALONE_NANOS });
         step = step.saturating_mul(2).min(longest.unwrap_or(u64::MAX));
     }
-    Ok(())
+    interrupt.outcome()
 }
 
 /// Gives the workers back.
@@ -145,7 +148,7 @@ impl Pool {
         programs: Range<u64>,
         task: Task<'_>,
         cost: &Cost,
-        mut interrupt: Interrupt,
+        mut interrupt: Interrupt<'_>,
     ) -> Result<(), String> {
         let count = programs.end - programs.start;
         let cpu = topology::current_cpu();
@@ -156,12 +159,12 @@ impl Pool {
         let chunk = (share / 8).max(least).min(most).clamp(1, share.max(1));
         // SAFETY: `close` below returns only when no worker has the task any more, also when ours panics.
         unsafe { self.job.open(programs, chunk, place, task) };
-        let close = Close(self);
+        let close = Close(self, interrupt.watch());
         self.wake(place);
         let expected = cost.of(count);
         interrupt.pace(cost.of(chunk));
         let start = Instant::now();
-        let done = self.job.work(place, &mut interrupt);
+        let done = self.job.work(place, Some(&mut interrupt));
         cost.measured(done, start.elapsed().as_nanos() as f64);
         drop(close);
         cost.was_helped(expected, start.elapsed().as_nanos() as f64);
@@ -180,11 +183,11 @@ impl Pool {
 }
 
 /// Ends a job, whatever happens in between.
-struct Close(&'static Pool);
+struct Close<'a>(&'static Pool, &'a Watch);
 
-impl Drop for Close {
+impl Drop for Close<'_> {
     fn drop(&mut self) {
-        self.0.job.close();
+        self.0.job.close(self.1);
     }
 }
 

@@ -43,6 +43,48 @@ fn programs_of_a_cooperative_launch_wait_for_each_other() {
     assert!(error.to_string().contains("cannot run at the same time"), "{error}");
 }
 
+/// Ends this process if what holds the answer lives longer than a minute: what is tested is that it ends.
+fn limit_time() -> std::sync::mpsc::Sender<()> {
+    let (alive, gone) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let waited = gone.recv_timeout(std::time::Duration::from_secs(60));
+        if waited == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            eprintln!("a launch was not given up");
+            std::process::abort();
+        }
+    });
+    alive
+}
+
+#[test]
+fn programs_that_spin_are_given_up() {
+    let _limit = limit_time();
+    for is_cooperative in [false, true] {
+        let mut options = target::CompileOptions { guarded: true, ..target::CompileOptions::default() };
+        let cooperative = target::OptionValue::Bool(is_cooperative);
+        options.extra.insert("launch_cooperative_grid".into(), cooperative);
+        let module = support::parse(&fixture("spinning"));
+        let kernel = Kernel::load(&cpu::target().compile(module, &options, &mut ()).unwrap());
+        for (programs, way) in
+            [1, 2, 23].into_iter().flat_map(|programs| [0, 1, 2, 7].map(|way| (programs, way)))
+        {
+            let (mut flag, mut done) = (vec![1i32], vec![0i32]);
+            let args = [at(&mut flag), at(&mut done), way];
+            let launch =
+                target::Launch { interrupt: Some(|| true), ..target::Launch::new([programs, 1, 1], &args) };
+            let start = std::time::Instant::now();
+            let error = kernel.try_launch(&launch).unwrap_err().to_string();
+            assert!(error.contains("it was interrupted"), "{error}");
+            assert!(start.elapsed() < std::time::Duration::from_secs(5), "{way}: {:?}", start.elapsed());
+            assert_eq!((flag[0], done[0]), (1, 0));
+            // What they wait for has come; nobody asks to end.
+            let mut flag = vec![if way == 7 { 0 } else { 7i32 }];
+            kernel.run([programs, 1, 1], &[at(&mut flag), at(&mut done), way]);
+            assert_eq!(done[0], programs as i32);
+        }
+    }
+}
+
 fn softmax(row: &[f32]) -> Vec<f64> {
     let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let exps: Vec<f64> = row.iter().map(|&x| f64::from(x - max).exp()).collect();

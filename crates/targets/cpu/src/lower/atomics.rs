@@ -117,19 +117,22 @@ impl Emitter<'_> {
     fn poll(&mut self, poll: AtomicPollOp<'_>, x: &[Value]) -> Value {
         let ordering = if poll.sem() == Sem::Relaxed { Ordering::Monotonic } else { Ordering::Acquire };
         let (ty, memory) = self.atomic_memory(self.module.ty(poll.expected()), ordering);
-        let inits: Vec<Value> = x.get(2).map(|_| self.b.i64(0)).into_iter().collect();
+        let mut inits = vec![self.b.i32(0)];
+        inits.extend(x.get(2).map(|_| self.b.i64(0)));
         let waiting = self.b.begin_while(&inits);
         let found = self.b.load_with(ty, x[0], memory, llir::Flags::NONE);
         let seen = self.b.icmp(IntCompare::Eq, found, x[1]);
         let mut goes_on = self.b.icmp(IntCompare::Ne, found, x[1]);
         if let Some(&timeout) = x.get(2) {
-            let in_time = self.b.icmp(IntCompare::Slt, waiting.carried[0], timeout);
+            let in_time = self.b.icmp(IntCompare::Slt, waiting.carried[1], timeout);
             goes_on = self.b.and(goes_on, in_time);
         }
         self.b.do_while(&waiting, goes_on, &[seen]);
         let look = self.b.i64(NANOSECONDS_OF_A_LOOK);
-        let passed = waiting.carried.first().map(|&before| self.b.add(before, look));
-        self.b.end_while(waiting, passed.as_slice())[0]
+        let passed = waiting.carried.get(1).map(|&before| self.b.add(before, look));
+        let mut next = vec![self.end_spin(waiting.carried[0])];
+        next.extend(passed);
+        self.b.end_while(waiting, &next)[0]
     }
 
     fn atomic_memory(&self, elem: IrType, ordering: Ordering) -> (Type, Memory) {

@@ -57,6 +57,7 @@ mod scan_blocks;
 mod scoped;
 mod scratch;
 mod skip_masked;
+mod spin;
 mod steps;
 mod storage;
 mod stores;

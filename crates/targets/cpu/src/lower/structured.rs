@@ -3,7 +3,7 @@
 
 use super::emitter::Emitter;
 use super::error::Result;
-use super::types;
+use super::{spin, types};
 use ir::{Block, Op, Value as IrValue};
 use llir::{Type, Value, intrinsics};
 use ttir::ops::access::AccessOp;
@@ -106,10 +106,12 @@ impl<'a> Emitter<'a> {
     pub(crate) fn while_loop(&mut self, of: WhileOp<'_>, body: Body<'_, 'a>) -> Result<()> {
         let module = self.module;
         let (before, after) = (of.before(), of.after());
-        let carried = self.scalars_of(of.inits())?;
+        let mut carried = self.scalars_of(of.inits())?;
+        let may_spin = spin::may_spin(module, of.op);
+        carried.extend(may_spin.then(|| self.b.i32(0)));
         let opened = self.b.begin_while(&carried);
         let place = self.here().in_loop(None);
-        let next = self.in_region(place, |cx| {
+        let mut next = self.in_region(place, |cx| {
             cx.bind(module.args(before), &opened.carried);
             body(cx, before)?;
             let condition = cx.scalar(of.condition().condition())?;
@@ -119,6 +121,9 @@ impl<'a> Emitter<'a> {
             body(cx, after)?;
             cx.scalars_of(of.yielded())
         })?;
+        if let Some(&iterations) = opened.carried.last().filter(|_| may_spin) {
+            next.push(self.end_spin(iterations));
+        }
         let end = self.b.end_while(opened, &next);
         self.bind(of.results(), &end);
         Ok(())

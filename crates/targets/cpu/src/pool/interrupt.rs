@@ -1,22 +1,76 @@
 //! Whether a launch is to be given up: asked on the launching thread, now and then.
 
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 use target::INTERRUPT_INTERVAL;
 
-/// Whom to ask, and when again.
-pub(super) struct Interrupt {
+/// What the threads of a launch know of its end.
+#[derive(Debug)]
+pub struct Watch {
     ask: Option<fn() -> bool>,
-    next: Option<Instant>,
+    launcher: usize,
+    /// When it is asked next, by [`now`]; 0 before the first look. Only the launching thread writes it.
+    next: AtomicU64,
+    is_given_up: AtomicBool,
+}
+
+impl Watch {
+    /// Made on the launching thread, which alone asks. The first look asks nobody.
+    pub fn new(ask: Option<fn() -> bool>) -> Watch {
+        Watch { ask, launcher: this_thread(), next: AtomicU64::new(0), is_given_up: AtomicBool::new(false) }
+    }
+
+    /// Whether the launch is to be given up. The launching thread asks if it is time to.
+    pub fn look(&self) -> bool {
+        if self.is_given_up.load(Ordering::Relaxed) {
+            return true;
+        }
+        let Some(ask) = self.ask.filter(|_| self.launcher == this_thread()) else { return false };
+        let (now, next) = (now(), self.next.load(Ordering::Relaxed));
+        if next == 0 || now >= next {
+            self.next.store(now + INTERRUPT_INTERVAL.as_nanos() as u64, Ordering::Relaxed);
+        }
+        let is_given_up = next != 0 && now >= next && ask();
+        if is_given_up {
+            self.is_given_up.store(true, Ordering::Relaxed);
+        }
+        is_given_up
+    }
+
+    /// Whether the launch was given up.
+    ///
+    /// # Errors
+    /// When it was.
+    pub(super) fn outcome(&self) -> Result<(), String> {
+        if self.is_given_up.load(Ordering::Relaxed) { Err("it was interrupted".into()) } else { Ok(()) }
+    }
+}
+
+/// Nanoseconds since some time in this process; never 0.
+fn now() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    1 + START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+/// A number that no other living thread has.
+fn this_thread() -> usize {
+    thread_local! { static PLACE: u8 = const { 0 } }
+    PLACE.with(|place| std::ptr::from_ref(place).addr())
+}
+
+/// The looks of one thread between chunks of programs.
+pub(super) struct Interrupt<'a> {
+    watch: &'a Watch,
     /// Chunks from one look at the clock to the next.
     every: u32,
     left: u32,
-    is_given_up: bool,
 }
 
-impl Interrupt {
-    /// Asks at the first look for which the interval is over.
-    pub(super) fn new(ask: Option<fn() -> bool>) -> Interrupt {
-        Interrupt { ask, next: None, every: 1, left: 0, is_given_up: false }
+impl<'a> Interrupt<'a> {
+    /// Looks after each chunk.
+    pub(super) fn new(watch: &'a Watch) -> Interrupt<'a> {
+        Interrupt { watch, every: 1, left: 0 }
     }
 
     /// From now on a look comes after so many nanoseconds: the clock is not read more often than it pays.
@@ -26,31 +80,23 @@ impl Interrupt {
         self.left = self.every;
     }
 
-    /// Asks, if it is time to.
-    ///
-    /// # Errors
-    /// When the launch is to be given up.
-    pub(super) fn look(&mut self) -> Result<(), String> {
-        let Some(ask) = self.ask else { return Ok(()) };
+    /// Whether the launch is to be given up; asks, if it is time to.
+    pub(super) fn look(&mut self) -> bool {
         self.left = self.left.saturating_sub(1);
         if self.left > 0 {
-            return Ok(());
+            return false;
         }
         self.left = self.every;
-        let now = Instant::now();
-        if now < *self.next.get_or_insert(now + INTERRUPT_INTERVAL) {
-            return Ok(());
-        }
-        self.next = Some(now + INTERRUPT_INTERVAL);
-        self.is_given_up |= ask();
-        self.outcome()
+        self.watch.look()
     }
 
-    /// Whether the launch was given up.
-    ///
-    /// # Errors
-    /// When it was.
+    /// See [`Watch::outcome`].
     pub(super) fn outcome(&self) -> Result<(), String> {
-        if self.is_given_up { Err("it was interrupted".into()) } else { Ok(()) }
+        self.watch.outcome()
+    }
+
+    /// What the threads of the launch know.
+    pub(super) fn watch(&self) -> &'a Watch {
+        self.watch
     }
 }

@@ -4,7 +4,7 @@
 //! open; only then may it read the fields. The launcher closes the job, then waits until nobody is counted in; so the
 //! fields, and the task they point to, are never touched after [`Job::close`].
 
-use super::interrupt::Interrupt;
+use super::interrupt::{Interrupt, Watch};
 use super::{Task, futex, panic_text};
 use std::cell::UnsafeCell;
 use std::ops::{ControlFlow, Range};
@@ -12,6 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use target::INTERRUPT_INTERVAL;
 
 /// Keeps what different threads write on different cache lines.
 #[repr(align(128))]
@@ -96,8 +97,9 @@ impl Job {
         self.state.0.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Takes the job back: waits for the chunks that workers are at.
-    pub(super) fn close(&self) {
+    /// Takes the job back: waits for the chunks that workers are at, and asks meanwhile whether the launch is to be
+    /// given up: programs that spin end with it.
+    pub(super) fn close(&self, watch: &Watch) {
         self.state.0.fetch_add(1, Ordering::SeqCst);
         let start = Instant::now();
         loop {
@@ -110,7 +112,8 @@ impl Job {
                 continue;
             }
             self.launcher_sleeps.store(true, Ordering::SeqCst);
-            futex::wait(&self.active.0, active);
+            futex::wait_for(&self.active.0, active, INTERRUPT_INTERVAL);
+            watch.look();
         }
         self.launcher_sleeps.store(false, Ordering::Relaxed);
     }
@@ -131,7 +134,7 @@ impl Job {
         self.active.0.fetch_add(1, Ordering::SeqCst);
         let number = self.open_number();
         if number.is_some() {
-            self.work(place, &mut Interrupt::new(None));
+            self.work(place, None);
         }
         if self.active.0.fetch_sub(1, Ordering::SeqCst) == 1 && self.launcher_sleeps.load(Ordering::SeqCst) {
             futex::wake_one(&self.active.0);
@@ -139,9 +142,9 @@ impl Job {
         number
     }
 
-    /// Runs chunks of the own share, then of the others'; answers how many programs. Only for the launcher and for
-    /// workers that are counted in; a worker has nobody to ask whether the job is to be given up.
-    pub(super) fn work(&self, place: usize, interrupt: &mut Interrupt) -> u64 {
+    /// Runs chunks of the own share, then of the others'; answers how many programs. Only for the launcher, which
+    /// asks whether the job is to be given up, and for workers that are counted in.
+    pub(super) fn work(&self, place: usize, mut interrupt: Option<&mut Interrupt<'_>>) -> u64 {
         // SAFETY: the job is open or this is the launcher, so nobody writes the fields.
         let (task, chunk) = unsafe { ((*self.fields.get()).task, (*self.fields.get()).chunk) };
         let Some(task) = task else { return 0 };
@@ -160,7 +163,7 @@ impl Job {
                 let stop = (begin + chunk).min(end);
                 self.run_chunk(task, begin, stop);
                 programs += stop - begin;
-                if interrupt.look().is_err() {
+                if interrupt.as_mut().is_some_and(|interrupt| interrupt.look()) {
                     self.stopped.store(true, Ordering::Relaxed);
                 }
             }

@@ -44,19 +44,21 @@ fn every_program_runs_once() {
 fn programs_that_wait_for_each_other() {
     for total in [0, 1, 2, 40] {
         let here = AtomicU64::new(0);
-        run_together(total, &|begin, end| {
+        let task = |begin: u64, end: u64| {
             assert_eq!(end, begin + 1);
             here.fetch_add(1, Ordering::AcqRel);
             while here.load(Ordering::Acquire) < total {
                 std::thread::yield_now();
             }
             ControlFlow::Continue(())
-        })
-        .unwrap();
+        };
+        run_together(total, &task, &Watch::new(None)).unwrap();
         assert_eq!(here.into_inner(), total);
     }
-    assert!(run_together(1 << 40, &|_, _| ControlFlow::Continue(())).unwrap_err().contains("at most"));
-    assert_eq!(run_together(2, &|_, _| panic!("a program")), Err("a program".into()));
+    let nobody = Watch::new(None);
+    let too_many = run_together(1 << 40, &|_, _| ControlFlow::Continue(()), &nobody);
+    assert!(too_many.unwrap_err().contains("at most"));
+    assert_eq!(run_together(2, &|_, _| panic!("a program"), &nobody), Err("a program".into()));
 }
 
 #[test]
@@ -213,10 +215,37 @@ fn a_launch_is_given_up_soon_after_it_is_asked_to() {
             ControlFlow::Continue(())
         };
         let ask = || ASKED.fetch_add(1, Ordering::SeqCst) == 2;
-        let error = run_until(total, &Cost::unknown(), &task, Some(ask)).unwrap_err();
+        let error = run_until(total, &Cost::unknown(), &task, &Watch::new(Some(ask))).unwrap_err();
         assert_eq!(error, "it was interrupted");
         assert_eq!(ASKED.load(Ordering::SeqCst), 3);
         // Three intervals, and what a busy machine adds.
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    }
+    once_each(1000, &Cost::unknown(), 0);
+}
+
+#[test]
+fn programs_that_spin_end_when_the_launch_is_given_up() {
+    // All programs spin, or only one of them: the last, which a worker has, or the first.
+    let spins: [fn(u64) -> bool; 3] = [|_| true, |program| program == 99, |program| program == 0];
+    for (together, spins) in [false, true].into_iter().flat_map(|way| spins.map(|spins| (way, spins))) {
+        let watch = Watch::new(Some(|| true));
+        let task = |begin: u64, end: u64| {
+            work(1_000);
+            while (begin..end).any(spins) && !watch.look() {
+                std::hint::spin_loop();
+            }
+            if watch.outcome().is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let start = Instant::now();
+        let cost = Cost::unknown();
+        // The estimate is forced up, so that the workers take part.
+        cost.measured(1, 100_000.0);
+        let ended = match together {
+            true => run_together(100, &task, &watch),
+            false => run_until(100, &cost, &task, &watch),
+        };
+        assert_eq!(ended, Err("it was interrupted".into()));
         assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     }
     once_each(1000, &Cost::unknown(), 0);

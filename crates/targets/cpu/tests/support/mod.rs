@@ -46,8 +46,13 @@ impl Kernel {
 
     /// Runs a grid.
     pub(crate) fn try_run(&self, grid: [u32; 3], args: &[u64]) -> Result<(), target::TargetError> {
+        self.try_launch(&Launch::new(grid, args))
+    }
+
+    /// Runs a launch.
+    pub(crate) fn try_launch(&self, launch: &Launch<'_>) -> Result<(), target::TargetError> {
         // SAFETY: the tests pass addresses of vectors that outlive the launch.
-        unsafe { self.loaded.launch(&Launch::new(grid, args)) }
+        unsafe { self.loaded.launch(launch) }
     }
 }
 
