@@ -239,3 +239,17 @@ def test_hooks_around_a_compile_are_called(where, monkeypatch):
                     ("before", "hooked", True), ("after", "hooked", True)]
     kernel[(1, )](out, 15)
     assert len(told) == 5 and out[0] == 15
+
+
+@pytest.mark.parametrize("value, backend", [("nvidia", "cuda"), ("amd", "hip"), ("cuda:90", "cuda"), ("cpu", "cpu")])
+def test_back_ends_are_chosen_by_either_name(python, monkeypatch, value, backend):
+    for variable in ("DEUTERON_TARGET", "DEUTERON_EMULATE"):
+        monkeypatch.delenv(variable, raising=False)
+    text = "import deuteron; print(deuteron.runtime.driver.active.get_current_target().backend)"
+    assert python("-c", text, env={"TRITON_DEFAULT_BACKEND": value}).stdout.strip() == backend
+
+
+def test_a_back_end_that_is_none_is_refused(python):
+    text = "import deuteron; deuteron.runtime.driver.active.get_current_target()"
+    failed = python("-c", text, env={"TRITON_DEFAULT_BACKEND": "abacus", "DEUTERON_TARGET": "cpu"}, check=False)
+    assert failed.returncode == 1 and "Unknown backend device 'abacus'" in failed.stderr

@@ -316,6 +316,14 @@ def _new_driver(arrays, backend):
     return DeviceDriver(arrays)
 
 
+def _check_backend(selected):
+    """Refuses what names no back end, as the reference has them (``nvidia``) or as targets are called (``cuda:90``)."""
+    from ..backends import backends
+
+    if selected.split(":")[0] not in (*backends, *_core.backends()):
+        raise RuntimeError(f"Unknown backend device '{selected}'. Available backends: {list(backends)}")
+
+
 class DriverConfig:
     """Which driver is active: the native one of the target in use, until `set_active` says otherwise."""
 
@@ -328,9 +336,8 @@ class DriverConfig:
     def default(self):
         """The native driver."""
         selected = os.environ.get("TRITON_DEFAULT_BACKEND")
-        if selected and selected.split(":")[0] not in _core.backends():
-            raise RuntimeError(
-                f"Unknown backend device '{selected}'. Available backends: {list(_core.backends())}")
+        if selected:
+            _check_backend(selected)
         kind = _core.arrays(), _core.current_target()[0]
         if kind not in self._drivers:
             self._drivers[kind] = _new_driver(*kind)

@@ -101,6 +101,10 @@ impl Target for Nvidia {
         }
     }
 
+    fn aliases(&self) -> &'static [&'static str] {
+        &["nvidia"]
+    }
+
     fn machine(&self) -> String {
         let arch = self.arch();
         let facts = machine::machine(u32::from(arch.number)).map_or_else(String::new, ToString::to_string);
