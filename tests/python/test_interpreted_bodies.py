@@ -396,3 +396,29 @@ def test_a_number_that_a_condition_chooses_is_a_run_time_value(n):
         chooses[(1, )](x, out, n, True)
     np.testing.assert_array_equal(out, compiled)
     np.testing.assert_array_equal(out, x.astype(np.int64) + (-3 + 300 if n > 4 else 5 - 300))
+
+
+@triton.jit
+def doubled_down(values, N: tl.constexpr):
+    if N == 0:
+        return values
+    else:
+        return doubled_down(values * 2 + N, N - 1)
+
+
+def test_functions_call_themselves():
+    @triton.jit
+    def summed_down(values, N: tl.constexpr):
+        return values if N == 0 else summed_down(values + N, N - 1)
+
+    @triton.jit
+    def calls(out_ptr):
+        offsets = tl.arange(0, 4)
+        tl.store(out_ptr + offsets, doubled_down(offsets, 4) + 1000 * summed_down(offsets, 3))
+
+    expected = [16 * i + 49 + 1000 * (i + 6) for i in range(4)]
+    compiled, out = np.zeros(4, np.int32), np.zeros(4, np.int32)
+    calls[(1, )](compiled)
+    with interpreted():
+        calls[(1, )](out)
+    assert compiled.tolist() == out.tolist() == expected

@@ -90,6 +90,8 @@ def _compiled(definition, function):
     code = function.__code__
     free = dict(zip(code.co_freevars, function.__closure__ or ()))
     names = [*free, *_HELPERS]
+    # Under a name of its own: within the factory the function's name is what it was, also where it calls itself.
+    definition.name = "__body__"
     factory = ast.parse("def factory(): pass").body[0]
     factory.args.args = [ast.arg(name) for name in names]
     factory.body = [definition]
@@ -99,7 +101,7 @@ def _compiled(definition, function):
     compiled = compile(tree, code.co_filename, "exec", flags=code.co_flags & _FUTURES, dont_inherit=True)
     made = next(const for const in compiled.co_consts if isinstance(const, types.CodeType))
     made = next(const for const in made.co_consts if isinstance(const, types.CodeType) and const.co_name == definition.name)
-    made = made.replace(co_qualname=code.co_qualname)
+    made = made.replace(co_name=code.co_name, co_qualname=code.co_qualname)
     cells = tuple(free[name] if name in free else types.CellType(_HELPERS[name]) for name in made.co_freevars)
     body = types.FunctionType(made, function.__globals__, function.__name__, function.__defaults__, cells)
     body.__kwdefaults__ = function.__kwdefaults__
