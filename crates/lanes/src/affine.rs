@@ -184,8 +184,9 @@ impl Affine {
 
     /// A pointer moved by a signed number of elements of so many bytes.
     ///
-    /// The number is taken to be computed without overflow, as the axis analysis does, so that the constant part may be
-    /// moved behind the extension to 64 bits.
+    /// The number does not overflow where memory is touched, but its base may: of `(x - 32) * 2^26` it is `x * 2^26`.
+    /// So most of the constant is added before the extension to 64 bits, and less than `window` after it. What is
+    /// extended is then no larger than the number, and smaller by less than that.
     pub(crate) fn move_pointer(
         &mut self,
         b: &mut FunctionBuilder<'_>,
@@ -194,13 +195,24 @@ impl Affine {
         element_bytes: u32,
     ) -> Value {
         let (base, constant) = self.split_pointer(pointer);
-        let index = self.split(b, index);
-        let moved = match index.base {
-            None => base,
-            Some(index) => self.move_by(b, base, index, element_bytes),
+        let (ty, index) = (b.ty(index), self.split(b, index));
+        let (moved, rest) = match index.base {
+            None => (base, index.constant),
+            Some(_) => {
+                let rest = window(ty).map_or(index.constant, |window| index.constant.rem_euclid(window));
+                let start = self.join(b, ty, Sum { constant: index.constant - rest, ..index });
+                (self.move_by(b, base, start, element_bytes), rest)
+            }
         };
         let (moved, inner) = self.split_pointer(moved);
-        let bytes = index.constant.wrapping_mul(i64::from(element_bytes));
+        let bytes = rest.wrapping_mul(i64::from(element_bytes));
         self.join_pointer(b, moved, inner.wrapping_add(constant).wrapping_add(bytes))
     }
+}
+
+/// What may be added to an index behind its extension to 64 bits, if that is one: 2^20 elements for 32 bits, which the
+/// immediate of an access on a GPU holds.
+fn window(ty: Type) -> Option<i64> {
+    let bits = ty.lane_bits();
+    (bits < 64).then(|| 1 << bits.saturating_sub(12))
 }

@@ -129,6 +129,8 @@ fn damage_is_told_with_its_place() {
         ("label %bb2", "label %nowhere", "nowhere", "there is no block %nowhere"),
         ("add i32 %0, 1", "add i32 %unknown, 1", "%unknown", "%unknown is not defined"),
         ("add i32 %0, 1", "add i64 %0, 1", "add i64", "is of type i32, and not i64"),
+        ("<4 x i16>", "<4097 x i16>", "4097", "a vector has 1 to 4096 lanes"),
+        ("<4 x i16>", "<0 x i16>", "<0", "a vector has 1 to 4096 lanes"),
         ("bb2:", "bb1:", "bb1:", "there are two blocks bb1"),
         ("@kernel(ptr", "@kernel(i64", "@kernel(i64", "the parameters of a function cannot be edited"),
         ("@kernel(", "@other(", "@other(", "only bodies can be edited"),

@@ -5,6 +5,9 @@ use super::lexer::{Cursor, Token};
 use crate::types::Type;
 use rustc_hash::FxHashMap;
 
+/// The most lanes of a vector: LLVM's memory and time grow with them, and lowering makes far fewer.
+const MOST_LANES: u32 = 4096;
+
 /// The structures that have names in a text.
 #[derive(Default)]
 pub(super) struct Structures(FxHashMap<String, Type>);
@@ -26,7 +29,11 @@ impl Structures {
         match cursor.take() {
             Some(Token::Word(word)) => self.scalar(word, cursor).unwrap_or(Err(wrong)),
             Some(Token::Mark('<')) => {
+                let outside = cursor.wrong(&format!("a vector has 1 to {MOST_LANES} lanes"));
                 let lanes = cursor.number("a number of lanes")?;
+                if !(1..=MOST_LANES).contains(&lanes) {
+                    return Err(outside);
+                }
                 cursor.expect_word("x")?;
                 let lane = self.read(cursor)?;
                 cursor.expect('>')?;
