@@ -217,8 +217,8 @@ impl std::error::Error for MathError {}
 /// Every function of the language.
 pub const FUNCTIONS: &[MathFn] = &[
     MathFn { name: "exp", arity: 1, accuracy_ulp: (1.2, 1.2), generate: exponential::exp },
-    // Of doubles up to 1.31 units were found where multiply-adds round twice, 1.02 elsewhere.
-    MathFn { name: "exp2", arity: 1, accuracy_ulp: (1.3, 1.5), generate: exponential::exp2 },
+    // Up to 1.35 units (1.31 of doubles) were found where multiply-adds round twice, 1.12 (1.02) elsewhere.
+    MathFn { name: "exp2", arity: 1, accuracy_ulp: (1.5, 1.5), generate: exponential::exp2 },
     MathFn { name: "tanh", arity: 1, accuracy_ulp: (2.7, 2.3), generate: exponential::tanh },
     MathFn { name: "log", arity: 1, accuracy_ulp: (1.0, 1.0), generate: logarithm::log },
     MathFn { name: "log2", arity: 1, accuracy_ulp: (1.0, 1.0), generate: logarithm::log2 },
@@ -266,7 +266,7 @@ pub const NONPOSITIVE: &[MathFn] = &[
     MathFn {
         name: "exp2_nonpositive",
         arity: 1,
-        accuracy_ulp: (1.3, 1.5),
+        accuracy_ulp: (1.5, 1.5),
         generate: exponential::exp2_nonpositive,
     },
 ];
