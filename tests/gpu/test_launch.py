@@ -184,3 +184,17 @@ def test_do_bench_times_the_device(rng):
     assert 0.006 < ms < 13
     assert triton.testing.do_bench_cudagraph(lambda: launch(x, x, out)) < 2 * ms
     assert triton.testing.get_dram_gbps() > 100
+
+
+@triton.jit(interpret=True)
+def shifted(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n) + 1, mask=at < n)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64])
+def test_interpreted_kernels_take_tensors_of_the_device(dtype, rng):
+    both = torch.randint(0, 50, (2 * 301, ), generator=rng, device="cuda").to(dtype)
+    expected = torch.cat([both[301:] + 1, both[301:]])
+    shifted[(triton.cdiv(301, 64), )](both[301:], both[:301], 301, BLOCK=64)
+    assert torch.equal(both, expected)

@@ -30,6 +30,15 @@ impl<'a> Call<'a> {
         Call { values, names, tuple }
     }
 
+    /// The same call with other values, as many as it has.
+    pub(crate) fn with_values<'b>(&self, values: &'b [*mut ffi::PyObject]) -> Call<'b>
+    where
+        'a: 'b,
+    {
+        assert_eq!(values.len(), self.values.len());
+        Call { values, ..*self }
+    }
+
     /// The arguments by position, then those by name.
     pub(crate) fn values(&self) -> &'a [*mut ffi::PyObject] {
         self.values

@@ -12,3 +12,4 @@ pub(crate) mod miss;
 pub(crate) mod predict;
 pub(crate) mod prepare;
 pub(crate) mod run;
+pub(crate) mod staged;

@@ -4,6 +4,7 @@ use super::bind::{BoundArgs, Call, bind};
 use super::hooks::LaunchCall;
 use super::predict::predict;
 use super::prepare::{Prepared, prepare};
+use super::staged::Staged;
 use super::{interpreted, miss};
 use crate::compile::notify;
 use crate::devices::active::Active;
@@ -23,13 +24,18 @@ pub(crate) fn run<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = function.py();
     let me = function.get();
+    let active = if me.interpret { Active::interpreting(py)? } else { Active::get(py)? };
+    if active.context.interprets
+        && let Some(staged) = Staged::of(py, &active, call)?
+    {
+        return staged.launch(call, |call| run(function, grid, call));
+    }
     if !me.pre_run_hooks.bind(py).is_empty() {
         let (args, kwargs) = call.to_python(py)?;
         for hook in me.pre_run_hooks.bind(py).iter() {
             hook.call(&args, Some(&kwargs))?;
         }
     }
-    let active = if me.interpret { Active::interpreting(py)? } else { Active::get(py)? };
     // Both are large, and filled in where they stand.
     let mut bound = BoundArgs::new();
     bind(py, me, *call, |name| active.is_option(name), &mut bound)?;
