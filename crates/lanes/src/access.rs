@@ -83,7 +83,7 @@ fn known_bounds(cx: &Cx<'_>, pointers: Value, mask: Option<Value>, dim: usize, l
         machine: limit,
         contiguity: info.contiguity[dim],
         alignment: (info.divisibility[dim] / bytes).max(1),
-        mask: mask.map_or(u64::MAX, |mask| cx.axis.info(cx.module, mask).constancy[dim]),
+        mask: mask.map_or(u64::MAX, |mask| cx.axis.info(cx.module, mask).sure_constancy(dim)),
         layout: u64::MAX,
     }
 }
@@ -99,7 +99,7 @@ pub(crate) fn equal_registers(cx: &mut Cx<'_>, value: Value) -> Result<usize> {
     let ty = cx.module.ty(value);
     let rank = if ttir::types::is_tensor(ty) { ttir::types::shape(ty).len() } else { 0 };
     let info = cx.axis.info(cx.module, value);
-    let runs: Vec<u64> = (0..rank).map(|dim| info.constancy[dim].max(1)).collect();
+    let runs: Vec<u64> = (0..rank).map(|dim| info.sure_constancy(dim).max(1)).collect();
     if runs.iter().all(|&run| run == 1) {
         return Ok(0);
     }

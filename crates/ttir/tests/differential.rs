@@ -76,7 +76,7 @@ fn passes_do_not_change_what_programs_compute() {
     }
 }
 
-/// Checks axis facts against every value that a program computes.
+/// Checks axis facts against every value that a program computes, but for those that take a number not to be negative.
 struct Facts<'m> {
     module: &'m ir::Module,
     table: AxisTable,
@@ -92,7 +92,8 @@ impl Hooks for Facts<'_> {
 
     fn computed(&mut self, value: ir::Value, elements: &[Option<u64>]) {
         let ty = self.module.ty(value);
-        if let Some(info) = self.table.get(value).filter(|_| elements.iter().all(Option::is_some)) {
+        let is_sure = |info: &&AxisInfo| !info.assumes_sign && elements.iter().all(Option::is_some);
+        if let Some(info) = self.table.get(value).filter(is_sure) {
             let bits = ttir::types::elem(ty).as_int().unwrap_or(64);
             let unit = ttir::types::pointee(ty).map_or(1, ttir::types::elem_bytes) as i64;
             let numbers: Vec<i64> =

@@ -64,7 +64,11 @@ fn passes_make_what_the_fixtures_say() {
 
 fn describe(info: &AxisInfo) -> String {
     let constant = info.constant.map(|value| format!(", constant {value}")).unwrap_or_default();
-    let sign = if info.non_negative { ", not negative" } else { "" };
+    let sign = match (info.non_negative, info.assumes_sign) {
+        (true, _) => ", not negative",
+        (false, true) => ", if nothing is negative",
+        (false, false) => "",
+    };
     let AxisInfo { contiguity, divisibility, constancy, .. } = info;
     format!(
         "contiguity {contiguity:?}, divisibility {divisibility:?}, constancy {constancy:?}{constant}{sign}"

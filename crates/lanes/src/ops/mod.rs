@@ -132,16 +132,9 @@ fn shares_divisors(cx: &Cx<'_>, op: Op) -> Result<bool> {
 }
 
 /// Whether results may be equal in runs in which the operands are not: the truth values of masks, and quotients (which
-/// channel an element belongs to). What axis analysis says of a signed quotient holds for dividends that are not
-/// negative: the sign of the divisor is that of the whole run. Shifts and masks of high bits round down, whatever the
-/// sign.
+/// channel an element belongs to).
 fn is_equal_in_runs(cx: &Cx<'_>, op: Op) -> bool {
-    let module = cx.module;
-    if module.is(op, &DIVSI) {
-        let dividend = cx.axis.get(BinaryOp::new(module, op).lhs());
-        return dividend.is_some_and(|info| info.non_negative);
-    }
-    [&CMPI, &DIVUI, &SHRSI, &SHRUI, &ANDI].iter().any(|row| module.is(op, row))
+    [&CMPI, &DIVSI, &DIVUI, &SHRSI, &SHRUI, &ANDI].iter().any(|row| cx.module.is(op, row))
 }
 
 /// Lowers an elementwise operation register by register. A scalar operand beside tensors stands for each element.

@@ -68,6 +68,10 @@ impl Pair {
         self.left.negative || self.right.negative
     }
 
+    fn assume_sign(&self) -> bool {
+        self.left.assumes_sign || self.right.assumes_sign
+    }
+
     fn constant(&self, apply: impl Fn(i64, i64) -> Option<i64>) -> Option<i64> {
         apply(self.left.constant?, self.right.constant?)
     }
@@ -115,6 +119,7 @@ fn sum(pair: &Pair, scale: u64) -> AxisInfo {
         constant: None,
         non_negative: pair.both_non_negative(),
         negative: pair.any_negative(),
+        assumes_sign: pair.assume_sign(),
     }
 }
 
@@ -139,6 +144,7 @@ pub(super) fn sub(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo
         constant: None,
         non_negative: false,
         negative: true,
+        assumes_sign: pair.assume_sign(),
     };
     or_constant(module, op, pair.constant(i64::checked_sub), info)
 }
@@ -164,6 +170,7 @@ fn product(pair: &Pair) -> AxisInfo {
         constant: None,
         non_negative: pair.both_non_negative(),
         negative: pair.any_negative(),
+        assumes_sign: pair.assume_sign(),
     }
 }
 
@@ -217,6 +224,7 @@ fn quotient(pair: &Pair) -> AxisInfo {
         constant: None,
         non_negative: pair.both_non_negative(),
         negative: pair.any_negative(),
+        assumes_sign: pair.assume_sign(),
     }
 }
 
@@ -229,6 +237,9 @@ pub(super) fn div_signed(module: &Module, op: Op, table: &AxisTable) -> Option<A
     let pair = Pair::of(module, op, table);
     // Rounding toward zero is rounding down only without a sign.
     let info = if pair.any_negative() { bitwise(module, op, table)? } else { quotient(&pair) };
+    let adds = (0..pair.rank()).any(|dim| info.constancy[dim] > pair.constancy()[dim]);
+    let assumes_sign = info.assumes_sign || (adds && !pair.left.non_negative);
+    let info = AxisInfo { assumes_sign, ..info };
     or_constant(module, op, pair.constant(i64::checked_div), info)
 }
 
@@ -247,13 +258,17 @@ fn remainder(pair: &Pair) -> AxisInfo {
         constant: None,
         non_negative: pair.both_non_negative(),
         negative: pair.any_negative(),
+        assumes_sign: pair.assume_sign(),
     }
 }
 
 pub(super) fn rem_signed(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
     let pair = Pair::of(module, op, table);
     let info = if pair.left.negative { bitwise(module, op, table)? } else { remainder(&pair) };
-    let info = AxisInfo { non_negative: pair.left.non_negative, negative: pair.left.negative, ..info };
+    let AxisInfo { non_negative, negative, .. } = pair.left;
+    let counts_up = info.contiguity.iter().any(|&run| run > 1);
+    let assumes_sign = info.assumes_sign || (counts_up && !non_negative);
+    let info = AxisInfo { non_negative, negative, assumes_sign, ..info };
     or_constant(module, op, pair.constant(i64::checked_rem), info)
 }
 
@@ -264,7 +279,8 @@ pub(super) fn rem_unsigned(module: &Module, op: Op, table: &AxisTable) -> Option
 /// Bitwise operations and others of which no more is known than that equal operands give equal results.
 pub(super) fn bitwise(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
     let pair = Pair::of(module, op, table);
-    Some(AxisInfo { constancy: pair.constancy(), ..AxisInfo::unknown(pair.rank()) })
+    let assumes_sign = pair.assume_sign();
+    Some(AxisInfo { constancy: pair.constancy(), assumes_sign, ..AxisInfo::unknown(pair.rank()) })
 }
 
 /// A mask of low bits is a remainder; one of high bits rounds down.
@@ -296,6 +312,7 @@ pub(super) fn and(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo
         constant: None,
         non_negative,
         negative: pair.left.negative && !non_negative,
+        assumes_sign: pair.assume_sign(),
     })
 }
 
@@ -309,6 +326,7 @@ pub(super) fn extremum(module: &Module, op: Op, table: &AxisTable) -> Option<Axi
         constant: None,
         non_negative: pair.both_non_negative(),
         negative: pair.any_negative(),
+        assumes_sign: pair.assume_sign(),
     })
 }
 
@@ -340,6 +358,7 @@ pub(super) fn compare(module: &Module, op: Op, table: &AxisTable) -> Option<Axis
     };
     Some(AxisInfo {
         constancy: pair.dims(|dim| constancy[dim].max(groups(dim))),
+        assumes_sign: pair.assume_sign(),
         ..AxisInfo::unknown(pair.rank())
     })
 }
@@ -353,6 +372,7 @@ pub(super) fn select(module: &Module, op: Op, table: &AxisTable) -> Option<AxisI
     if scalar {
         return Some(info);
     }
+    info.assumes_sign |= condition.assumes_sign;
     for dim in 0..info.rank() {
         let group = info.contiguity[dim].min(condition.constancy[dim]);
         info.divisibility[dim] = info.starts(dim, group);
@@ -373,7 +393,10 @@ pub(super) fn extend_signed(module: &Module, op: Op, table: &AxisTable) -> Optio
 pub(super) fn extend_unsigned(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
     let info = first(module, op, table);
     let constant = info.constant.filter(|&value| value >= 0);
-    Some(AxisInfo { constant, non_negative: true, ..info })
+    // A run through zero goes on far behind; an aligned group does not go through zero.
+    let may_wrap = (0..info.rank()).any(|dim| info.contiguity[dim] > info.divisibility[dim]);
+    let assumes_sign = info.assumes_sign || (may_wrap && !info.non_negative);
+    Some(AxisInfo { constant, non_negative: true, assumes_sign, ..info })
 }
 
 /// What is cut off takes divisors with it, and the sign.
@@ -411,6 +434,7 @@ fn recount(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
         constant: None,
         non_negative: false,
         negative: false,
+        assumes_sign: info.assumes_sign,
         constancy: info.constancy.clone(),
     })
 }

@@ -8,7 +8,7 @@
 //! A scalar counts as one dimension. Facts come from constants, ranges, the grid, the attributes `tt.divisibility`,
 //! `tt.contiguity` and `tt.constancy` of parameters and operations; loops are followed to a fixed point. Signed sums
 //! and products are taken not to overflow, and dividends not to be negative unless the code shows it, as in the
-//! reference; beyond that the facts hold for every execution.
+//! reference; facts that rest on the latter say so. Beyond that the facts hold for every execution.
 //!
 //! A pure function of the code: it changes nothing and remembers nothing.
 
@@ -50,6 +50,9 @@ pub struct AxisInfo {
     pub non_negative: bool,
     /// Whether the code shows that elements may be negative: a difference or a negative constant leads to them.
     pub negative: bool,
+    /// Whether some of this rests on a number that is taken not to be negative. It serves to address memory, where
+    /// elements below zero are out of bounds; masks and what is computed once for several elements must not trust it.
+    pub assumes_sign: bool,
 }
 
 /// Copied often: each list at once.
@@ -75,6 +78,7 @@ impl AxisInfo {
             constant: None,
             non_negative: false,
             negative: false,
+            assumes_sign: false,
         }
     }
 
@@ -88,6 +92,7 @@ impl AxisInfo {
             constant: Some(value),
             non_negative: value >= 0,
             negative: value < 0,
+            assumes_sign: false,
         }
     }
 
@@ -112,6 +117,7 @@ impl AxisInfo {
             constant: self.constant.filter(|_| self.constant == other.constant),
             non_negative: self.non_negative && other.non_negative,
             negative: self.negative || other.negative,
+            assumes_sign: self.assumes_sign || other.assumes_sign,
         }
     }
 
@@ -128,6 +134,11 @@ impl AxisInfo {
         } else {
             own.min(divisor_of(group as i64).saturating_mul(scale))
         }
+    }
+
+    /// Group sizes along a dimension in which elements are equal, whatever their signs.
+    pub fn sure_constancy(&self, dim: usize) -> u64 {
+        if self.assumes_sign { 1 } else { self.constancy[dim] }
     }
 
     /// What every element is a multiple of, along a dimension.

@@ -76,6 +76,7 @@ fn scalar_like(block: &AxisInfo) -> AxisInfo {
         constant: block.constant,
         non_negative: block.non_negative,
         negative: block.negative,
+        assumes_sign: block.assumes_sign,
         ..AxisInfo::unknown(0)
     }
 }
@@ -156,9 +157,11 @@ pub(super) fn reshape(module: &Module, op: Op, table: &AxisTable) -> Option<Axis
 pub(super) fn load(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
     let load = AccessOp::new(module, op);
     let mut info = AxisInfo::unknown(shape(module.ty(load.ptr())).len());
-    info.constancy = table.info(module, load.ptr()).constancy;
+    AxisInfo { constancy: info.constancy, assumes_sign: info.assumes_sign, .. } =
+        table.info(module, load.ptr());
     for value in [load.mask(), load.other()].into_iter().flatten() {
         let other = table.info(module, value);
+        info.assumes_sign |= other.assumes_sign;
         info.constancy = super::zip(&info.constancy, &other.constancy, u64::min);
     }
     Some(info)

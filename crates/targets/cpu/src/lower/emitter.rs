@@ -12,13 +12,19 @@ use super::value::{Affine, At, Index, Linear, LoopVar};
 use ir::{Op, Type as IrType, Value as IrValue};
 use llir::{FunctionBuilder, Type, Value, intrinsics};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::OnceCell;
 use std::ops::Deref;
 use std::rc::Rc;
+use ttir::axis::AxisTable;
 
 /// What is fixed for a kernel.
 pub(crate) struct Program<'a> {
     /// What is lowered.
     pub(crate) module: &'a ir::Module,
+    /// The function of it that is.
+    pub(crate) kernel: Op,
+    /// How integers run along blocks, once somebody asked.
+    pub(crate) axis: OnceCell<AxisTable>,
     /// For which processor.
     pub(crate) machine: &'a Subtarget,
     /// How addresses move from one iteration of a loop to the next.
@@ -27,6 +33,14 @@ pub(crate) struct Program<'a> {
     pub(crate) dot_loops: FxHashMap<Op, DotLoop>,
     /// Parameters that are only written, by plain stores.
     pub(crate) written: FxHashSet<ir::Value>,
+}
+
+impl Program<'_> {
+    /// Whether no element of an integer is negative, as far as the code shows.
+    pub(crate) fn is_non_negative(&self, value: ir::Value) -> bool {
+        let axis = self.axis.get_or_init(|| ttir::axis::analyze(self.module, self.kernel));
+        axis.get(value).is_some_and(|info| info.non_negative)
+    }
 }
 
 /// What a kernel can reach besides its values.

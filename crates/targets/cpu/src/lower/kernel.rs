@@ -11,6 +11,7 @@ use crate::dot::{Definition, amx};
 use crate::host;
 use ir::{FloatKind, Op, Type as IrType};
 use llir::{Flags, FunctionBuilder, Param, ParamAttributes, Purity, Type, Value};
+use std::cell::OnceCell;
 use target::{CompileOptions, KernelParam, OVERLAPPING, ParamKind, TargetError};
 use ttir::ops::dot::MatmulOp;
 use ttir::ops::func::{self, FuncOp};
@@ -164,7 +165,7 @@ fn programs(
     let mut arena = Arena::default();
     let (dot_loops, kept) = super::dot_loop::prepare(module, machine, kernel, &mut arena);
     let written = super::stream::only_written(module, kernel);
-    let program = Program { module, machine, moves, dot_loops, written };
+    let program = Program { module, kernel, axis: OnceCell::new(), machine, moves, dot_loops, written };
 
     let (context, args, begin, end, scratch) = (b.param(0), b.param(1), b.param(2), b.param(3), b.param(4));
     let values = module.args(body);

@@ -29,7 +29,7 @@ pub(crate) fn access(module: &Module, op: Op, axis: &AxisTable, widest: u64) -> 
     order.sort_by_key(|&dim| std::cmp::Reverse(info.contiguity[dim as usize]));
     let dim = order[0] as usize;
     let mask = access.mask().map(|mask| axis.info(module, mask));
-    let masked = |dim: usize| mask.as_ref().map_or(u64::MAX, |mask| mask.constancy[dim]);
+    let masked = |dim: usize| mask.as_ref().map_or(u64::MAX, |mask| mask.sure_constancy(dim));
     let run = axis.aligned_run(module, pointer, dim).min(masked(dim));
     let constancy = info.constancy.iter().enumerate().map(|(dim, &run)| run.min(masked(dim))).collect();
     let bytes = elem_bytes(pointee(ty)?);

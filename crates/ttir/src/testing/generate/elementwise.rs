@@ -29,10 +29,10 @@ type Fits = fn(Type, Type) -> bool;
 
 /// Operations whose right operand must be made harmless first, and how.
 static GUARDED: &[(&OpRow, Guard)] = &[
-    (&arith_int::DIVSI, Maker::odd),
-    (&arith_int::DIVUI, Maker::odd),
-    (&arith_int::REMSI, Maker::odd),
-    (&arith_int::REMUI, Maker::odd),
+    (&arith_int::DIVSI, Maker::divisor),
+    (&arith_int::DIVUI, Maker::divisor),
+    (&arith_int::REMSI, Maker::divisor),
+    (&arith_int::REMUI, Maker::divisor),
     (&arith_int::SHLI, Maker::below_width),
     (&arith_int::SHRSI, Maker::below_width),
     (&arith_int::SHRUI, Maker::below_width),
@@ -111,8 +111,12 @@ fn candidates(approximate: bool) -> Vec<&'static OpRow> {
 }
 
 impl Maker {
-    /// The operand with its lowest bit set, so that it is not zero.
-    fn odd(&mut self, value: Value) -> Value {
+    /// A number that is not zero: the operand with its lowest bit set, or, as in most kernels, the length of a row.
+    fn divisor(&mut self, value: Value) -> Value {
+        if elem_bits(self.ty(value)) > 1 && self.random.below(2) == 0 {
+            let length = self.random.of(&[1, 2, 3, 4, 5, 8, 12, 16, 48, 64]);
+            return self.constant(self.ty(value), length);
+        }
         let one = self.constant(self.ty(value), 1);
         self.build(&arith_int::ORI, &[value, one], &[])
     }

@@ -168,6 +168,7 @@ fn make_body(
     for input in 0..maker.inputs.len() {
         maker.load_input(input, pid);
     }
+    maker.learn_numbers_around_zero(args[inputs.len()]);
     for _ in 0..profile.size {
         maker.step();
     }
@@ -335,6 +336,23 @@ impl Maker {
         self.learn_loaded(loaded, elem, &dims);
         self.learn(offsets);
         self.learn(mask);
+    }
+
+    /// Neighbours that count up through zero from a multiple of a power of two, which the code does not show: quotients
+    /// and remainders of them are grouped only from zero on.
+    fn learn_numbers_around_zero(&mut self, scalar: Value) {
+        let i32s = |module: &Module, value: &Known| {
+            is_tensor(module.ty(value.value)) && elem(module.ty(value.value)) == Type::int(32)
+        };
+        let ranges = self.known.iter().filter(|known| i32s(&self.module, known));
+        let Some(range) = ranges.map(|known| known.value).next() else { return };
+        let low = self.constant(Type::int(32), -16);
+        let below = self.build(&arith_int::ORI, &[scalar, low], &[]);
+        let scale = self.constant(Type::int(32), 16);
+        let first = self.build(&arith_int::MULI, &[below, scale], &[]);
+        let firsts = self.build_as(&shape::SPLAT, &[first], &[], self.ty(range));
+        let numbers = self.build(&arith_int::ADDI, &[range, firsts], &[]);
+        self.learn(numbers);
     }
 
     fn learn_loaded(&mut self, mut loaded: Value, elem: Type, dims: &[i64]) {
