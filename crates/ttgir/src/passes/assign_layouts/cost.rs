@@ -27,6 +27,8 @@ const LOOKUP: f64 = 20.0;
 const LINE: u64 = 128;
 /// A sector is the least that global memory moves.
 const SECTOR: u64 = 32;
+/// So many lanes side by side share a sector where nothing says how far apart they store.
+const UNKNOWN_NEIGHBOURS: u64 = 2;
 /// What is read again soon comes from the nearest cache.
 const CACHED: f64 = 0.3;
 /// How much more often the body of a loop runs than the code around it.
@@ -117,7 +119,10 @@ impl Access {
         let span = grow(&bases.lane, vector, self.contiguity);
         let later = grow(&bases.register, span, self.contiguity);
         let lanes = 1u64 << bases.lane.iter().filter(|&&word| word != 0 && !self.same_address(word)).count();
-        let stretches = (lanes * vector / span).max(1);
+        let mut stretches = (lanes * vector / span).max(1);
+        if self.may_share_sectors(bases, unit) {
+            stretches = stretches.div_ceil(UNKNOWN_NEIGHBOURS);
+        }
         let stretch = span * self.bytes;
         let moved = if stretch >= SECTOR {
             stretch as f64
@@ -131,6 +136,12 @@ impl Access {
         let runs = warps as f64 + if self.reads { copies as f64 * CACHED } else { 0.0 };
         let lookups = (stretches * stretch.div_ceil(LINE)) as f64 * LOOKUP;
         instructions as f64 * (stretches as f64 * moved + ACCESS + lookups) * runs
+    }
+
+    /// Whether lanes side by side store neighbours whose distance is not known: it may be two or three elements. What
+    /// is read so is in the first cache when the next register's turn comes; stores go past that.
+    fn may_share_sectors(&self, bases: &Bases, unit: u64) -> bool {
+        !self.reads && self.contiguity == 1 && bases.lane.first() == Some(&unit)
     }
 
     /// Whether neighbours are read at one address, so that it suits a lane to hold as many as what it computes with.

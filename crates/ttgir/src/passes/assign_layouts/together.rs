@@ -1,5 +1,5 @@
-//! Moves of several nodes at once: what a loop carries and all that it is made of, which no single change makes
-//! cheaper.
+//! Moves of several nodes at once: what a loop carries and all that it is made of, and accesses with all that lies
+//! between them, which no single change makes cheaper.
 //!
 //! ```text
 //! for iter_args(%w = %one : #a)               for iter_args(%w = %one : #b)
@@ -10,7 +10,7 @@
 //! ```
 //!
 //! From each conversion, the nodes on one side of it that no other conversion divides are tried in the layout of the
-//! other side.
+//! other side. Each access that is not in the layout that suits it is tried in that, with what follows it.
 
 use super::graph::NodeId;
 use super::layouts::Layout;
@@ -32,6 +32,11 @@ impl Search<'_, '_> {
                 let layout = self.candidate(&|id| Some(choice[id.index()]), edge, end);
                 layout.is_some_and(|layout| self.move_group(choice, end, layout))
             });
+        }
+        for at in 0..self.graph.nodes.len() {
+            let node = &self.graph.nodes[at];
+            let preferred = node.preferred.filter(|own| node.access.is_some() && *own != choice[at]);
+            changed |= preferred.is_some_and(|layout| self.move_group(choice, NodeId(at as u32), layout));
         }
         changed
     }
