@@ -36,6 +36,7 @@ mod element;
 mod emitter;
 mod error;
 mod eval;
+mod extensions;
 mod extremes;
 mod group;
 mod induction;

@@ -8,7 +8,6 @@ use super::value::{Affine, Index, Lanes, Linear, Val, Window};
 use elementwise::Elems;
 use ir::{Op, OpRow};
 use llir::{IntCompare, Type, Value, intrinsics};
-use ttir::ops::forms::UnaryOp;
 use ttir::ops::{arith_cast, arith_int, compare, memory};
 
 /// A rule for an operation on values of known form.
@@ -26,8 +25,8 @@ const RULES: [(&OpRow, Rule); 17] = [
     (&arith_int::REMUI, |cx, op, _, x| cx.remainder(op, &x[0], &x[1])),
     (&arith_int::ANDI, |cx, _, e, x| Ok(if is_mask(e) { cx.both(&x[0], &x[1]) } else { None })),
     (&arith_int::ORI, |cx, _, e, x| Ok(if is_mask(e) { cx.either(&x[0], &x[1]) } else { None })),
-    (&arith_cast::EXTSI, |cx, _, e, x| Ok(cx.resized(llir::Op::SEXT, e, &x[0]))),
-    (&arith_cast::EXTUI, |cx, op, e, x| Ok(cx.extended_unsigned(op, e, &x[0]))),
+    (&arith_cast::EXTSI, |cx, op, e, x| Ok(cx.extended(llir::Op::SEXT, op, e, &x[0]))),
+    (&arith_cast::EXTUI, |cx, op, e, x| Ok(cx.extended(llir::Op::ZEXT, op, e, &x[0]))),
     (&arith_cast::TRUNCI, |cx, _, e, x| Ok(cx.resized(llir::Op::TRUNC, e, &x[0]))),
     (&memory::ADDPTR, |cx, _, e, x| Ok(cx.moved_pointer(e, &x[0], &x[1]))),
     (&compare::CMPI, |cx, _, e, x| cx.bound(e, &x[0], &x[1])),
@@ -119,6 +118,9 @@ impl Chunks<'_, '_> {
     /// An affine value whose base is a constant, as an index.
     fn known_index(&self, val: &Val) -> Option<Index> {
         let Val::Affine(affine) = val else { return None };
+        if !self.stays_within(affine, true) {
+            return None;
+        }
         let base = self.b.as_int(affine.base).and_then(|base| i64::try_from(base).ok())?;
         Some(Index::Known(affine.linear.add(&Linear::constant(base)), affine.lanes.clone()))
     }
@@ -148,7 +150,8 @@ impl Chunks<'_, '_> {
         Ok(Some(Val::Affine(Affine { base, linear, lanes })))
     }
 
-    fn resized(&mut self, op: llir::Op, elems: &Elems<'_>, a: &Val) -> Option<Val> {
+    /// The same sum in another width of integers.
+    pub(crate) fn resized(&mut self, op: llir::Op, elems: &Elems<'_>, a: &Val) -> Option<Val> {
         let Val::Affine(affine) = a else { return None };
         // Narrow integers wrap around within a chunk.
         if elems.result.as_int().is_none_or(|bits| bits < 32) {
@@ -156,15 +159,6 @@ impl Chunks<'_, '_> {
         }
         let base = self.b.cast(op, affine.base, super::types::register(elems.result));
         Some(Val::Affine(Affine { base, ..affine.clone() }))
-    }
-
-    /// Neighbours that count up through zero do not once they are extended as unsigned numbers.
-    fn extended_unsigned(&mut self, op: Op, elems: &Elems<'_>, a: &Val) -> Option<Val> {
-        let number = UnaryOp::new(self.module, op).src();
-        if matches!(a, Val::Affine(_)) && !self.program().is_non_negative(number) {
-            return None;
-        }
-        self.resized(llir::Op::ZEXT, elems, a)
     }
 
     fn moved_pointer(&mut self, elems: &Elems<'_>, pointer: &Val, offset: &Val) -> Option<Val> {

@@ -353,6 +353,10 @@ impl Maker {
         let firsts = self.build_as(&shape::SPLAT, &[first], &[], self.ty(range));
         let numbers = self.build(&arith_int::ADDI, &[range, firsts], &[]);
         self.learn(numbers);
+        // A hash, which wraps around.
+        let factor = self.constant(self.ty(range), 166_452_501);
+        let hash = self.build(&arith_int::MULI, &[numbers, factor], &[]);
+        self.learn(hash);
     }
 
     fn learn_loaded(&mut self, mut loaded: Value, elem: Type, dims: &[i64]) {
