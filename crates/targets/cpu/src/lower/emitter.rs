@@ -36,10 +36,10 @@ pub(crate) struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// Whether no element of an integer is negative, as far as the code shows.
-    pub(crate) fn is_non_negative(&self, value: ir::Value) -> bool {
+    /// Whether the code shows that elements of an integer may be negative.
+    pub(crate) fn may_be_negative(&self, value: ir::Value) -> bool {
         let axis = self.axis.get_or_init(|| ttir::axis::analyze(self.module, self.kernel));
-        axis.get(value).is_some_and(|info| info.non_negative)
+        axis.get(value).is_none_or(|info| info.negative)
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Neighbours count up in 64 bits as in 32 only if none of them is past the end of the narrow numbers. Of a sum whose
 //! base is a constant that is known. Of others it is taken for granted where they address memory, as everywhere (sums
-//! of indices do not overflow); a hash that wraps around is computed element by element.
+//! of indices do not overflow, and are not negative unless the code shows it); a hash that wraps around is computed
+//! element by element.
 
 use super::chunk::Chunks;
 use super::rows::is_view;
@@ -35,7 +36,7 @@ impl Chunks<'_, '_> {
             && affine.linear.terms.iter().all(|term| term.1 == 1);
         let is_signed = cast == llir::Op::SEXT;
         let keeps_form = self.stays_within(affine, is_signed)
-            || (is_signed || self.program().is_non_negative(UnaryOp::new(module, op).src()))
+            || (is_signed || !self.program().may_be_negative(UnaryOp::new(module, op).src()))
                 && addresses(module, module.result(op, 0), counts_by_one);
         if keeps_form { self.resized(cast, elems, a) } else { None }
     }
