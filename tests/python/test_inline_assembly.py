@@ -62,8 +62,13 @@ def test_other_assembly_is_refused_where_it_has_no_meaning():
     def counts(x):
         tl.store(x, tl.inline_asm_elementwise("popc.b32 $0, $1;", "=r,r", [tl.load(x)], dtype=tl.int32, is_pure=True, pack=1))
 
-    with pytest.raises(triton.TritonError, match="not supported on the CPU"):
-        counts[(1, )](np.zeros(1, np.int32))
+    @triton.jit
+    def lanes(x):
+        tl.store(x, tl.inline_asm_elementwise("{ mov.u32 $0, %tid.x; add.u32 $0, $0, 1; }", "=r", [], dtype=tl.int32, is_pure=True, pack=1))
+
+    for kernel in (counts, lanes):
+        with pytest.raises(triton.TritonError, match="not supported on the CPU: inline assembly is written for one processor"):
+            kernel[(1, )](np.zeros(1, np.int32))
 
 
 @pytest.mark.parametrize("target", [("cuda", 90, 32), ("hip", "gfx942", 64)], ids=["nvidia", "amd"])

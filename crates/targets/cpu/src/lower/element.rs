@@ -63,7 +63,7 @@ impl Emitter<'_> {
         }
         match elementwise::find(row) {
             Some(emit) => Ok(self.element(zeros, |ctx| emit(ctx, &elems, x))?),
-            None => self.unsupported(op, "there is no lowering for it yet"),
+            None => self.no_lowering(op),
         }
     }
 

@@ -16,6 +16,7 @@ use std::cell::OnceCell;
 use std::ops::Deref;
 use std::rc::Rc;
 use ttir::axis::AxisTable;
+use ttir::ops::extern_call::INLINE_ASM;
 
 /// What is fixed for a kernel.
 pub(crate) struct Program<'a> {
@@ -367,6 +368,16 @@ impl<'a> Emitter<'a> {
             self.b.module().attach_text(&definition.symbol, &definition.text);
         }
         self.b.call_symbol(symbol, ret, args, purity)
+    }
+
+    /// The error for an operation that has no lowering.
+    pub(crate) fn no_lowering<T>(&self, op: Op) -> Result<T> {
+        let why = if self.module.is(op, &INLINE_ASM) {
+            "inline assembly is written for one processor; keep such kernels on theirs"
+        } else {
+            "there is no lowering for it yet"
+        };
+        self.unsupported(op, why)
     }
 
     /// An error at an operation that is not supported.

@@ -225,8 +225,7 @@ impl Chunks<'_, '_> {
             return self.map_elementwise(op, number, vals);
         }
         if row.is(&extern_call::INLINE_ASM) {
-            let why = "inline assembly is written for one processor; keep such kernels on theirs";
-            return self.unsupported(op, why);
+            return self.no_lowering(op);
         }
         self.elementwise(op, vals)
     }

@@ -145,7 +145,7 @@ impl<'a> Emitter<'a> {
         match SINGLES.iter().find(|(row, _)| self.module.is(op, row)) {
             Some((_, emit)) => emit(self, op),
             None if self.scalar_op(op)? => Ok(()),
-            None => self.unsupported(op, "there is no lowering for it yet"),
+            None => self.no_lowering(op),
         }
     }
 
