@@ -205,10 +205,17 @@ const LAYERS: &[Layer] = &[
         ignores: "a vendor's name",
     },
     Layer {
+        name: "chart",
+        folder: "chart",
+        about: "line charts as SVG text",
+        uses: &[],
+        ignores: "any crate",
+    },
+    Layer {
         name: "py",
         folder: "py",
         about: "the Python API: conversions and docstrings",
-        uses: &["ir", "ttir", "frontend", "target", "inspect", "runtime", "cli"],
+        uses: &["ir", "ttir", "frontend", "target", "inspect", "runtime", "cli", "chart"],
         ignores: "how a kernel is launched",
     },
     Layer {

@@ -15,14 +15,18 @@ use crate::sources::SourceFile;
 /// Calls that read or write one operand or attribute by its place, or by its key.
 const CALLS: &[&str] = &[
     "operand",
+    "operand_named",
+    "operands_named",
     "optional_operand",
     "operand_group",
     "operand_ty",
+    "result_group",
     "set_operand",
     "attr",
     "set_attr",
     "attr_named",
     "attr_slot",
+    "extra_attr",
 ];
 
 /// What a place does that it should not.
@@ -55,9 +59,9 @@ impl Read {
     }
 }
 
-/// Whether the rules hold for a file: not for rows' own modules, for the IR's core, which knows no row, and for tests.
+/// Whether the rules hold for a file: not for rows' own modules, for what a view expands to, and for tests.
 fn is_bound(path: &str) -> bool {
-    let is_row = ["crates/ttir/src/ops/", "crates/ttgir/src/ops/", "crates/ir/"];
+    let is_row = ["crates/ttir/src/ops/", "crates/ttgir/src/ops/", "crates/ir/src/view.rs"];
     path.contains("/src/") && !is_row.iter().any(|own| path.starts_with(own)) && !path.ends_with("/tests.rs")
 }
 
@@ -86,6 +90,8 @@ pub(crate) fn reads(file: &SourceFile) -> Vec<(usize, Read)> {
                 found.push((line + 1 + statement[..at].matches('\n').count(), Read::ByIndex));
             }
         }
+        let of_lists = indexed_lists(statement).into_iter();
+        found.extend(of_lists.map(|at| (line + 1 + statement[..at].matches('\n').count(), Read::ByIndex)));
         let reads_attr = of_calls.iter().any(|&(at, _)| {
             let name = &statement[..at];
             name.ends_with("attr") || name.ends_with("attr_named")
@@ -110,6 +116,16 @@ fn calls(statement: &str) -> Vec<(usize, &str)> {
         }
     }
     found
+}
+
+/// Where a statement picks one, or the rest, of all operands by a number: `operands(op)[0]`, `operands(op)[3..]`.
+fn indexed_lists(statement: &str) -> Vec<usize> {
+    let is_picked = |at: &usize| {
+        let behind = &statement[at + "operands(".len()..];
+        let rest = &behind[arguments(behind).len()..];
+        rest.strip_prefix(")[").is_some_and(|index| index.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    statement.match_indices("operands(").map(|(at, _)| at).filter(is_picked).collect()
 }
 
 /// The text up to the parenthesis that closes.
@@ -161,6 +177,9 @@ mod tests {
         assert_eq!(found(path, "let a = cx.operand(op, 12)?;"), [(1, Read::ByIndex)]);
         assert_eq!(found(path, "let a = module.operand(load.op(), 1);"), [(1, Read::ByIndex)]);
         assert_eq!(found(path, "let a = module.attr_named(op, \"axis\");"), [(1, Read::ByIndex)]);
+        assert_eq!(found(path, "let a = module.operand_named(op, \"mask\");"), [(1, Read::ByIndex)]);
+        assert_eq!(found(path, "let a = module.operands(op)[0];"), [(1, Read::ByIndex)]);
+        assert_eq!(found(path, "let a = &module.operands(of.op())[3..];"), [(1, Read::ByIndex)]);
         let default = "let a = module.attr(op, slot).and_then(Attr::as_int).unwrap_or(0);";
         assert_eq!(found(path, default), [(1, Read::WithDefault)]);
         let named = "// \"llvm.fma\"\nb.intrinsic(\"llvm.fma\", ty, args);";
@@ -173,6 +192,7 @@ mod tests {
         let path = "crates/x/src/a.rs";
         assert!(found(path, "let a = LoadOp::new(module, op).ptr();").is_empty());
         assert!(found(path, "let a = module.operand(op, index as usize);").is_empty());
+        assert!(found(path, "let a = module.operands(op)[slot];").is_empty());
         assert!(found(path, "fn operand(&self, op: Op) {}").is_empty());
         assert!(found("crates/ttir/src/ops/memory.rs", "let a = module.operand(op, 0);").is_empty());
         assert!(found("crates/x/tests/a.rs", "let a = module.operand(op, 0);").is_empty());

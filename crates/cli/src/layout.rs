@@ -9,6 +9,8 @@ use ttgir::{Encoding, Machine, SharedEncoding};
 
 /// Elements of the largest block that is drawn.
 const MAX_ELEMENTS: i64 = 1 << 16;
+/// The attribute of a module that is the encoding that was given.
+const GIVEN: &str = "encoding";
 
 /// Show where a layout puts each element of a tensor.
 #[derive(Args)]
@@ -84,10 +86,10 @@ impl Layout {
             text = lines.map(|line| format!("{line}\n")).collect();
         }
         // An alias is only known to a program.
-        let program = format!("{text}module attributes {{encoding = {}}} {{\n}}\n", self.encoding.trim());
+        let program = format!("{text}module attributes {{{GIVEN} = {}}} {{\n}}\n", self.encoding.trim());
         let module = ir::text::parse(&program, ttgir::registry(), ir::text::ParseOptions::default())
             .map_err(|error| Failure(format!("the encoding: {}", error.message)))?;
-        let attr = module.extra_attr(module.top(), "encoding").cloned();
+        let attr = module.extra_attr(module.top(), GIVEN).cloned();
         attr.ok_or_else(|| Failure(format!("`{}` is no encoding", self.encoding)))
     }
 }

@@ -141,11 +141,11 @@ pub(crate) fn operations(
     all
 }
 
-/// Bytes of loads that a program has in flight where it has most: those of one round of a loop, with the rounds ahead
-/// that asynchronous copies run, or those outside all loops.
+/// Bytes of loads that a program has in flight where it has most: those of one iteration of a loop, with the iterations
+/// ahead that asynchronous copies run, or those outside all loops.
 pub(crate) fn in_flight(module: &Module, kernel: Op) -> f64 {
     let mut most: f64 = 0.0;
-    let mut open = vec![module.entry(module.region(kernel, 0))];
+    let mut open = vec![module.entry_of(kernel)];
     while let Some(block) = open.pop() {
         let mut level = Level::default();
         level.block(module, block, &mut open);
@@ -154,7 +154,7 @@ pub(crate) fn in_flight(module: &Module, kernel: Op) -> f64 {
     most
 }
 
-/// What happens in one round of a loop.
+/// What happens in one iteration of a loop.
 #[derive(Default)]
 struct Level {
     loaded: f64,

@@ -1,8 +1,8 @@
 //! Integers and addresses of a program, element by element, for arguments that are given or assumed.
 //!
 //! A value is asked for at one position of its block and worked out backwards from there, by the meaning that each
-//! operation's row has; nothing is run. What a loop carries is followed for two rounds and taken to go on as it began,
-//! which is how counters and addresses move. What comes from memory is not known.
+//! operation's row has; nothing is run. What a loop carries is followed for two iterations and taken to go on as it
+//! began, which is how counters and addresses move. What comes from memory is not known.
 
 use ir::view::EnumAttr;
 use ir::{Attr, Block, Def, Elements, EvalArgs, Module, Op, Traits, Value};
@@ -31,8 +31,8 @@ pub(crate) struct Setting {
     pub(crate) program: [i64; 3],
     /// The size of the grid.
     pub(crate) grid: [i64; 3],
-    /// The round that each loop is in; the first where it is not said.
-    pub(crate) rounds: FxHashMap<Op, i64>,
+    /// The iteration that each loop is in; the first where it is not said.
+    pub(crate) iterations: FxHashMap<Op, i64>,
 }
 
 /// Works out values under one setting.
@@ -47,10 +47,10 @@ impl<'a> Numbers<'a> {
         Numbers { module, setting, known: RefCell::default() }
     }
 
-    /// The same program with a loop in another round.
-    fn in_round(&self, op: Op, round: i64) -> Numbers<'a> {
+    /// The same program with a loop in another iteration.
+    fn in_iteration(&self, op: Op, iteration: i64) -> Numbers<'a> {
         let mut setting = self.setting.clone();
-        setting.rounds.insert(op, round);
+        setting.iterations.insert(op, iteration);
         Numbers::new(self.module, setting)
     }
 
@@ -82,29 +82,29 @@ impl<'a> Numbers<'a> {
         let Some(of) = ForOp::of(self.module, op) else {
             return self.setting.params.get(&value).copied();
         };
-        let round = self.setting.rounds.get(&op).copied().unwrap_or(0);
+        let iteration = self.setting.iterations.get(&op).copied().unwrap_or(0);
         if number == 0 {
             let (lower, step) = (self.scalar(of.lower()), self.scalar(of.step()));
-            return Some((lower? + round * step?) as u64);
+            return Some((lower? + iteration * step?) as u64);
         }
-        self.carried(op, number - 1, round, index)
+        self.carried(op, number - 1, iteration, index)
     }
 
-    /// What a loop carries at the beginning of a round.
-    fn carried(&self, op: Op, number: usize, round: i64, index: &Index) -> Option<u64> {
+    /// What a loop carries at the beginning of an iteration.
+    fn carried(&self, op: Op, number: usize, iteration: i64, index: &Index) -> Option<u64> {
         let of = ForOp::new(self.module, op);
         let start = self.bits(of.inits()[number], index)?;
-        if round <= 0 {
+        if iteration <= 0 {
             return Some(start);
         }
         let yielded = of.yielded()[number];
-        let first = self.in_round(op, 0).bits(yielded, index)?;
-        if round == 1 {
+        let first = self.in_iteration(op, 0).bits(yielded, index)?;
+        if iteration == 1 {
             return Some(first);
         }
-        let second = self.in_round(op, 1).bits(yielded, index)?;
+        let second = self.in_iteration(op, 1).bits(yielded, index)?;
         let step = second.wrapping_sub(first);
-        (first.wrapping_sub(start) == step).then(|| start.wrapping_add((round as u64).wrapping_mul(step)))
+        (first.wrapping_sub(start) == step).then(|| start.wrapping_add((iteration as u64).wrapping_mul(step)))
     }
 
     /// How often a loop runs.
@@ -270,7 +270,7 @@ tt.func public @walk(%x: !tt.ptr<f32>, %n: i32) {
         );
         let module = ir::text::parse(&text, ttgir::registry(), ParseOptions { file: None }).expect("parses");
         let func = module.ops(module.body()).next().expect("a kernel");
-        let args = module.args(module.entry(module.region(func, 0))).to_vec();
+        let args = module.args(module.entry_of(func)).to_vec();
         let find = |row: &ir::OpRow| {
             let all: Vec<_> = module.walk(func).into_iter().filter(|op| module.is(*op, row)).collect();
             all
@@ -284,7 +284,7 @@ tt.func public @walk(%x: !tt.ptr<f32>, %n: i32) {
         };
         assert_eq!(Numbers::new(&module, setting.clone()).trips(loops[0]), Some(16));
         assert_eq!(at(&setting, loads[0], smallvec![2, 5]), Some((1 << 20) + 4 * (3 + 2 * 1000 + 5)));
-        setting.rounds.insert(loops[0], 7);
+        setting.iterations.insert(loops[0], 7);
         assert_eq!(at(&setting, stores[0], smallvec![0, 0]), Some((1 << 20) + 4 * (3 + 7 * 64)));
         assert_eq!(at(&setting, loads[1], smallvec![0, 1]), Some((1 << 20) + 4 * (3 + 16 * 64 + 1)));
     }

@@ -150,7 +150,7 @@ pub struct MoveRow {
     pub conflicts: u64,
 }
 
-/// What a line of the source moves through shared memory, in all rounds of its loops.
+/// What a line of the source moves through shared memory, in all iterations of its loops.
 #[derive(Clone, Debug)]
 pub struct SharedRow {
     /// Where.

@@ -25,12 +25,12 @@ fn what(module: &Module, facts: &SharedFacts) -> &'static str {
     }
 }
 
-/// A row for each line and what it does, those first that take most passes. `rounds` is how often an operation is
+/// A row for each line and what it does, those first that take most passes. `count` is how often an operation is
 /// carried out.
-pub(crate) fn rows(survey: &Survey, places: &Places<'_>, rounds: impl Fn(Op) -> f64) -> Vec<SharedRow> {
+pub(crate) fn rows(survey: &Survey, places: &Places<'_>, count: impl Fn(Op) -> f64) -> Vec<SharedRow> {
     let mut found: BTreeMap<(Option<Place>, &str, bool), SharedRow> = BTreeMap::new();
     for facts in &survey.shared {
-        let (place, what, times) = (places.of(facts.op), what(&survey.module, facts), rounds(facts.op));
+        let (place, what, times) = (places.of(facts.op), what(&survey.module, facts), count(facts.op));
         let row = found.entry((place.clone(), what, facts.writes)).or_insert_with(|| SharedRow {
             place,
             what: what.to_owned(),

@@ -210,7 +210,7 @@ fn sectors_by_place(rows: &[AccessRow]) -> FxHashMap<(Option<u32>, Kind), Sector
     found
 }
 
-/// The first address that an access touches in its first and in its last round.
+/// The first address that an access touches in its first and in its last iteration.
 fn ends(
     module: &Module,
     pointer: Value,
@@ -222,8 +222,8 @@ fn ends(
     let first = Numbers::new(module, setting.clone()).bits(pointer, &start)?;
     let mut last = setting.clone();
     for index in nest {
-        let rounds = Numbers::new(module, setting.clone()).trips(loops[*index].op)?;
-        last.rounds.insert(loops[*index].op, (rounds - 1).max(0));
+        let iterations = Numbers::new(module, setting.clone()).trips(loops[*index].op)?;
+        last.iterations.insert(loops[*index].op, (iterations - 1).max(0));
     }
     Some((first, Numbers::new(module, last).bits(pointer, &end)?))
 }

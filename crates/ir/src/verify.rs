@@ -265,7 +265,7 @@ impl Verifier<'_> {
         let module = self.module;
         let mut known: FxHashMap<&str, Op> = FxHashMap::default();
         for op in module.ops(module.body()) {
-            match symbol_name(module, op) {
+            match module.symbol_name(op) {
                 None => self.error(op, "cannot stand outside a function"),
                 Some(name) if known.insert(name, op).is_some() => {
                     self.error(op, &format!("defines @{name} a second time"));
@@ -285,11 +285,12 @@ impl Verifier<'_> {
 
     fn call(&mut self, op: Op, known: &FxHashMap<&str, Op>) {
         let module = self.module;
-        let name = module.attr_named(op, "callee").and_then(Attr::as_str).unwrap_or_default();
+        // The check of attributes says where none is given.
+        let Some(name) = module.callee(op) else { return };
         let Some(&callee) = known.get(name) else {
             return self.error(op, &format!("calls @{name}, which is not there"));
         };
-        let Some(Attr::Type(ty)) = module.attr_named(callee, "function_type") else { return };
+        let Some(ty) = module.function_type(callee) else { return };
         let TypeKind::Function { params, results } = ty.kind() else { return };
         let types = |values: &[Value]| values.iter().map(|&value| module.ty(value)).collect::<Vec<Type>>();
         if types(module.operands(op)) != *params || types(module.results(op)) != *results {
@@ -321,14 +322,6 @@ fn alike(a: Type, b: Type) -> bool {
         || (row(a) == row(b)
             && a.shape_and_element().is_some()
             && a.shape_and_element() == b.shape_and_element())
-}
-
-fn symbol_name(module: &Module, op: Op) -> Option<&str> {
-    if module.has(op, Traits::SYMBOL) {
-        module.attr_named(op, "sym_name").and_then(Attr::as_str)
-    } else {
-        None
-    }
 }
 
 fn fits(spec: &AttrSpec, attr: &Attr) -> bool {

@@ -6,7 +6,7 @@
 
 use crate::context::Cx;
 use crate::error::Result;
-use crate::free::FreeBits;
+use crate::free_bits::FreeBits;
 use crate::types;
 use ir::Value;
 use layout::{Dim, LinearLayout};

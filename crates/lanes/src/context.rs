@@ -4,7 +4,7 @@ use crate::affine::Affine;
 use crate::copies::Copies;
 use crate::error::{Result, at};
 use crate::facts::{Facts, Notes, Options};
-use crate::free::first_copies;
+use crate::free_bits::first_copies;
 use crate::layouts::layout_of;
 use crate::roles::Roles;
 use crate::shared::{self, Barrier, Planner};

@@ -1,7 +1,7 @@
 //! The numbers of a lane: in its program, in its warp, of its warp; and positions that follow from them by a layout.
 
 use crate::context::{Cx, Ids, Role};
-use crate::free::FreeBits;
+use crate::free_bits::FreeBits;
 use layout::{Dim, LinearLayout};
 use llir::{IntCompare, Value};
 use smallvec::SmallVec;

@@ -94,7 +94,7 @@ fn lower_kernel(
     let roles = Roles::of(module, op, facts.num_warps, target);
     facts.total_warps = roles.as_ref().map_or(facts.num_warps, |roles| roles.total_warps);
     let name = facts.name.clone();
-    let entry = module.entry(module.region(op, 0));
+    let entry = module.entry_of(op);
     let params = params(module, op, &facts)?;
     let id = lowered.add_function(&name, llir::Type::VOID, params);
     if let Some(function) = lowered.function_mut(id) {
@@ -165,7 +165,7 @@ fn start_facts(module: &Module, op: Op, target: &dyn LaneTarget) -> Result<Facts
 
 /// The names of the parameters as the source has them, else by their position.
 fn param_names(module: &Module, op: Op) -> Vec<String> {
-    let entry = module.entry(module.region(op, 0));
+    let entry = module.entry_of(op);
     let name = |(index, arg): (usize, &ir::Value)| {
         let name = module.name(*arg).or_else(|| module.locs.name(module.arg_loc(entry, index)));
         name.map_or_else(|| format!("arg{index}"), str::to_owned)
@@ -174,7 +174,7 @@ fn param_names(module: &Module, op: Op) -> Vec<String> {
 }
 
 fn params(module: &Module, op: Op, facts: &Facts) -> Result<Vec<Param>> {
-    let entry = module.entry(module.region(op, 0));
+    let entry = module.entry_of(op);
     let mut params: Vec<Param> = Vec::new();
     for (index, arg) in module.args(entry).iter().enumerate() {
         let ty = module.ty(*arg);

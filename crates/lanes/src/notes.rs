@@ -5,9 +5,10 @@
 use crate::access::AccessPlan;
 use crate::context::Cx;
 use crate::error::Result;
-use crate::free::FreeBits;
+use crate::free_bits::FreeBits;
 use crate::types;
 use ir::{Op, Type, Value};
+use layout::convert::rows::ROW_BYTES;
 use layout::convert::{self, Staged};
 use layout::{Dim, LinearLayout};
 use rustc_hash::FxHashSet;
@@ -16,9 +17,6 @@ use target::survey::{AccessFacts, MoveFacts, MoveWay, SharedBy, SharedFacts, Sha
 use ttgir::Machine;
 use ttgir::ops::async_copy::AsyncCopyOp;
 use ttir::ops::access::AccessOp;
-
-/// Bytes of a row that lanes fetch for each other.
-const ROW_BYTES: u32 = 16;
 
 /// The positions of the first element of a register in each lane of the first warp; none for lanes that hold copies,
 /// where only owners act.

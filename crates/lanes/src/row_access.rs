@@ -11,14 +11,9 @@ use crate::notes::note_rows;
 use crate::ops::memory::to_memory;
 use crate::shuffle_words::{from_words, to_words};
 use crate::view::View;
+use layout::convert::rows::{LANE_BITS, LANE_BYTES, LANES, ROW_BYTES};
 use layout::convert::{Access, AccessStep};
 use llir::Value;
-
-/// Bytes of a row, and of a lane's part of it.
-const ROW: u32 = 16;
-const PART: u32 = 4;
-/// Lanes of a warp that such an access is for.
-const LANES: usize = 32;
 
 /// Bytes that bits stand for in memory, combined by xor.
 struct Places {
@@ -63,17 +58,17 @@ impl Places {
     }
 
     fn plan(&self) -> Option<RowPlan> {
-        if self.thread.len() < LANES.trailing_zeros() as usize || self.bytes > PART {
+        if self.thread.len() < LANE_BITS || self.bytes > LANE_BYTES {
             return None;
         }
-        let lane = &self.thread[..5];
-        let (inner, rows, transposed) = if lane[0] == PART && lane[1] == 2 * PART {
-            let bits = (PART / self.bytes).trailing_zeros();
+        let lane = &self.thread[..LANE_BITS];
+        let (inner, rows, transposed) = if lane[0] == LANE_BYTES && lane[1] == 2 * LANE_BYTES {
+            let bits = (LANE_BYTES / self.bytes).trailing_zeros();
             let inner: Option<Vec<usize>> = (0..bits).map(|bit| self.bit(self.bytes << bit)).collect();
             (inner?, lane[2..].to_vec(), false)
         } else if self.bytes == 2 && lane[2..] == [2, 4, 8] {
             // The two elements of a lane are those of neighbouring rows.
-            let next = self.register.iter().position(|at| *at >= ROW)?;
+            let next = self.register.iter().position(|at| *at >= ROW_BYTES)?;
             (vec![next], vec![self.register[next], lane[0], lane[1]], true)
         } else {
             return None;
@@ -81,9 +76,9 @@ impl Places {
         let mut others: Vec<usize> =
             (0..self.register.len()).filter(|bit| !inner.contains(bit) && self.register[*bit] != 0).collect();
         let chosen: Vec<usize> = others.drain(..others.len().min(2)).collect();
-        let apart = |place: &u32| place & (ROW - 1) == 0;
+        let apart = |place: &u32| place & (ROW_BYTES - 1) == 0;
         let outer = others.iter().chain(&chosen).map(|bit| &self.register[*bit]);
-        let whole = rows.iter().chain(outer).chain(&self.thread[5..]).all(apart);
+        let whole = rows.iter().chain(outer).chain(&self.thread[LANE_BITS..]).all(apart);
         whole.then_some(RowPlan { inner, rows, chosen, others, transposed })
     }
 }
@@ -113,15 +108,15 @@ struct RowAccess {
 impl RowAccess {
     /// By single-element accesses; `None` where the block does not lie so.
     fn of(cx: &mut Cx<'_>, view: &View, single: &Access, bytes: u32) -> Option<RowAccess> {
-        if cx.lanes as usize != LANES || view.offset != 0 {
+        if cx.lanes != LANES || view.offset != 0 {
             return None;
         }
         let places = Places::of(single, bytes)?;
         let plan = places.plan()?;
         let mut thread = plan.rows.clone();
         thread.extend(plan.chosen.iter().map(|bit| places.register[*bit]));
-        thread.resize(5, 0);
-        thread.extend_from_slice(&places.thread[5..]);
+        thread.resize(LANE_BITS, 0);
+        thread.extend_from_slice(&places.thread[LANE_BITS..]);
         let elements = |list: &[u32]| list.iter().map(|place| place / bytes).collect::<Vec<u32>>();
         let access = Access { thread: elements(&thread), ..single.clone() };
         let addresses = Addresses::new(cx, &access, view.region, bytes);
@@ -129,7 +124,7 @@ impl RowAccess {
     }
 
     fn note(&self, cx: &mut Cx<'_>, writes: bool) {
-        let rows: Vec<u64> = self.plan.rows.iter().map(|place| u64::from(place / ROW)).collect();
+        let rows: Vec<u64> = self.plan.rows.iter().map(|place| u64::from(place / ROW_BYTES)).collect();
         note_rows(cx, 1 << (self.plan.others.len() + self.plan.chosen.len()), &rows, writes);
     }
 

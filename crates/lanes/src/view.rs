@@ -4,7 +4,7 @@
 use crate::block_memory::element_bytes;
 use crate::context::Cx;
 use crate::error::{Result, at};
-use crate::free::FreeBits;
+use crate::free_bits::FreeBits;
 use crate::value::{LaneValue, Region};
 use ir::{Module, Op, Type, Value as IrValue};
 use layout::convert;
@@ -26,7 +26,7 @@ pub(crate) struct View {
     pub(crate) element: Type,
 }
 
-/// The memory that a memory description stands for.
+/// The memory that a memory descriptor stands for.
 pub(crate) fn view(cx: &mut Cx<'_>, op: Op, value: IrValue) -> Result<View> {
     let LaneValue::Shared(memory) = cx.get(value)? else {
         return Err(cx.error(op, "an operand is not in shared memory"));

@@ -1,4 +1,4 @@
-//! Loads from shared memory stand a step in front of the products that use them.
+//! Loads from shared memory stand a step in front of the dots that use them.
 
 use llir::passes::{Group, Groups, Mark, MarkCall, interleave};
 use llir::{Callee, Intrinsic, Purity, Type};
@@ -6,7 +6,7 @@ use llir::{Callee, Intrinsic, Purity, Type};
 static ARRIVED: Intrinsic = Intrinsic::new("arrived", &[], Purity::Impure);
 static FETCHED: Intrinsic = Intrinsic::new("fetched", &[], Purity::Impure);
 
-/// A machine with one kind of product, and registers for the loads of the next step or not.
+/// A machine with one matrix instruction, and registers for the loads of the next step or not.
 struct Fake {
     loads_ahead: bool,
 }
@@ -14,7 +14,7 @@ struct Fake {
 impl Groups for Fake {
     fn group(&self, callee: &Callee) -> Option<Group> {
         match &*callee.name {
-            "product" => Some(Group::Product),
+            "product" => Some(Group::Dot),
             "fetch" => Some(Group::Load),
             "trade" => Some(Group::Exchange),
             _ => None,

@@ -8,7 +8,6 @@ pub mod agreement;
 pub mod buffer;
 pub mod c_sources;
 pub mod cache;
-pub mod chart;
 pub mod compile;
 pub mod eager;
 mod error;

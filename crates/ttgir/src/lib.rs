@@ -18,7 +18,7 @@
 //!   [`infer::backward`]); `tt.reshape allow_reorder` is free;
 //! - the operands of `tt.dot` are encoded as operands of its result; only `ttg.convert_layout` and shared memory
 //!   move elements between lanes;
-//! - a memory description has a [`SharedEncoding`], in the space `#ttg.shared_memory`; its shape is no larger than what
+//! - a memory descriptor has a [`SharedEncoding`], in the space `#ttg.shared_memory`; its shape is no larger than what
 //!   was allocated; immutable memory is filled when it is made and never written.
 //!
 //! Two encodings are the same if they hold each element at the same positions ([`same_layout`]), however they are

@@ -206,11 +206,11 @@ pub struct Machine {
     pub roles: Roles,
     /// Whether kernels become loops over the programs of their launch.
     pub persistence: Persistence,
-    /// The length of the sums of a dot from which groups of warps that do not begin copies take turns with the matrix
+    /// The length of the sums of a dot from which warp groups that do not begin copies take turns with the matrix
     /// units; none: never.
     pub turns: Option<u32>,
-    /// The work of a dot (rows × columns × length of its sums × bits of an element) from which on two groups of warps
-    /// run its loop half an iteration apart, one loading while the other multiplies; none: never.
+    /// The work of a dot (rows × columns × length of its sums × bits of an element) from which on two groups of
+    /// warps run its loop half an iteration apart, one loading while the other multiplies; none: never.
     pub ping_pong: Option<u64>,
     /// Whether blocks that dots made are stored by bulk copies, where descriptors name them.
     pub bulk_store: bool,

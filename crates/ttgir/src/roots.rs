@@ -7,7 +7,7 @@ use crate::ops::bulk::{GLOBAL_SCRATCH_ALLOC, ReinterpretDescriptorOp, TensormapC
 use crate::ops::roles::{WARP_YIELD, WarpSpecializeOp};
 use ir::{Effect, Module, Op, Traits, Type, Value};
 use rustc_hash::FxHashMap;
-use ttir::ops::control::{CONDITION, FOR, IF, WHILE, YIELD};
+use ttir::ops::control::{ConditionOp, FOR, ForOp, IF, WHILE, WhileOp, YieldOp};
 use ttir::ops::func::{CallOp, FuncOp, RETURN};
 use ttir::types::{DESCRIPTOR, PTR_LIKE};
 
@@ -164,32 +164,27 @@ pub fn effect(module: &Module, op: Op, group: usize) -> Effect {
 /// Pairs of values of which the second may be the first, or a view of it: memory is what a type says.
 pub fn flows(module: &Module, op: Op, is_memory: fn(Type) -> bool) -> Vec<(Value, Value)> {
     let zip = |from: &[Value], to: &[Value]| from.iter().copied().zip(to.iter().copied()).collect::<Vec<_>>();
-    if module.is(op, &FOR) {
-        let entry = module.entry(module.region(op, 0));
-        let inits = &module.operands(op)[3..];
-        return [zip(inits, &module.args(entry)[1..]), zip(inits, module.results(op))].concat();
+    if let Some(of) = ForOp::of(module, op) {
+        return [zip(of.inits(), of.carried()), zip(of.inits(), of.results())].concat();
     }
-    if module.is(op, &WHILE) {
-        return zip(module.operands(op), module.args(module.entry(module.region(op, 0))));
+    if let Some(of) = WhileOp::of(module, op) {
+        return zip(of.inits(), module.args(of.before()));
     }
-    if module.is(op, &CONDITION) {
+    if let Some(condition) = ConditionOp::of(module, op) {
         let Some(parent) = module.parent_op(op) else { return Vec::new() };
-        let carried = &module.operands(op)[1..];
-        let after = module.args(module.entry(module.region(parent, 1)));
-        return [zip(carried, after), zip(carried, module.results(parent))].concat();
+        let after = module.args(WhileOp::new(module, parent).after());
+        return [zip(condition.args(), after), zip(condition.args(), module.results(parent))].concat();
     }
-    if module.is(op, &YIELD) {
+    if let Some(ends) = YieldOp::of(module, op) {
         let Some(parent) = module.parent_op(op) else { return Vec::new() };
-        let yielded = module.operands(op);
-        if module.is(parent, &WHILE) {
-            return zip(yielded, module.args(module.entry(module.region(parent, 0))));
+        if let Some(of) = WhileOp::of(module, parent) {
+            return zip(ends.results(), module.args(of.before()));
         }
-        let results = zip(yielded, module.results(parent));
-        if module.is(parent, &FOR) {
-            return [zip(yielded, &module.args(module.entry(module.region(parent, 0)))[1..]), results]
-                .concat();
-        }
-        return results;
+        let results = zip(ends.results(), module.results(parent));
+        return match ForOp::of(module, parent) {
+            Some(of) => [zip(ends.results(), of.carried()), results].concat(),
+            None => results,
+        };
     }
     if let Some(of) = WarpSpecializeOp::of(module, op) {
         let partitions = module.regions(op)[1..].iter();
@@ -202,12 +197,12 @@ pub fn flows(module: &Module, op: Op, is_memory: fn(Type) -> bool) -> Vec<(Value
         return zip(module.operands(op), module.results(parent));
     }
     if let Some(callee) = callee(module, op) {
-        let entry = module.entry(module.region(callee, 0));
+        let entry = FuncOp::new(module, callee).entry();
         let returned = module.last_op(entry).filter(|&last| module.is(last, &RETURN));
         let results = returned.map(|last| zip(module.operands(last), module.results(op))).unwrap_or_default();
         return [zip(module.operands(op), module.args(entry)), results].concat();
     }
-    // A view: every description of memory among the operands.
+    // A view: all memory among the operands.
     let views = module.results(op).iter().filter(|&&result| is_memory(module.ty(result)));
     views.flat_map(|&result| module.operands(op).iter().map(move |&operand| (operand, result))).collect()
 }

@@ -1,4 +1,4 @@
-//! The types that layouts add: memory descriptions and tokens.
+//! The types that layouts add: memory descriptors and tokens.
 
 use crate::encoding::SharedMemory;
 use ir::text::{ParseError, Parser, Printer};
@@ -82,10 +82,10 @@ fn params(
 
 fn verify_memdesc(params: &[TypeParam]) -> Result<(), String> {
     let Some(desc) = read(params) else {
-        return Err("a memory description has a shape, an element type, an encoding and a space".into());
+        return Err("a memory descriptor has a shape, an element type, an encoding and a space".into());
     };
     if !ttir::types::is_scalar(desc.elem) {
-        return Err(format!("a memory description cannot have elements of type {}", desc.elem));
+        return Err(format!("a memory descriptor cannot have elements of type {}", desc.elem));
     }
     let sizes = desc.shape.iter().chain(desc.alloc_shape);
     // The leading dimension of several buffers may be any number.
@@ -99,13 +99,13 @@ fn verify_memdesc(params: &[TypeParam]) -> Result<(), String> {
         .into_iter()
         .any(|shape| count(shape).is_none_or(|count| count > 1 << 30))
     {
-        return Err("a memory description cannot have more than 2^30 elements".into());
+        return Err("a memory descriptor cannot have more than 2^30 elements".into());
     }
     let Some(encoding) = desc.encoding.data::<crate::SharedEncoding>() else {
-        return Err("the encoding of a memory description must be one of shared memory".into());
+        return Err("the encoding of a memory descriptor must be one of shared memory".into());
     };
     if desc.space.data::<SharedMemory>().is_none() {
-        return Err("the space of a memory description must be #ttg.shared_memory".into());
+        return Err("the space of a memory descriptor must be #ttg.shared_memory".into());
     }
     let rank = desc.shape.len();
     if rank == 0 || ![rank, rank - 1].contains(&encoding.rank()) {
@@ -146,7 +146,7 @@ fn read(params: &'_ [TypeParam]) -> Option<MemDesc<'_>> {
     }
 }
 
-/// The parameters of a memory description.
+/// The parameters of a memory descriptor.
 #[derive(Clone, Copy, Debug)]
 pub struct MemDesc<'a> {
     /// The shape of the part.
@@ -163,17 +163,17 @@ pub struct MemDesc<'a> {
     pub alloc_shape: &'a [i64],
 }
 
-/// The parameters of a type, if it is a memory description.
+/// The parameters of a type, if it is a memory descriptor.
 pub fn memdesc(ty: Type) -> Option<MemDesc<'static>> {
     read(ty.params_of(&MEMDESC)?)
 }
 
-/// Makes a memory description of all that was allocated.
+/// Makes a memory descriptor of all that was allocated.
 pub fn memdesc_type(shape: &[i64], elem: Type, encoding: &crate::SharedEncoding, mutable: bool) -> Type {
     memdesc_part_type(shape, elem, encoding, mutable, shape)
 }
 
-/// Makes a memory description of a part of what was allocated.
+/// Makes a memory descriptor of a part of what was allocated.
 pub fn memdesc_part_type(
     shape: &[i64],
     elem: Type,
@@ -190,12 +190,12 @@ pub fn token_type() -> Type {
     Type::dialect(&TOKEN, Vec::new())
 }
 
-/// Memory descriptions.
+/// Memory descriptors.
 pub static MEMDESC_ONLY: TypeConstraint =
-    TypeConstraint { name: "a memory description", check: |ty| ty.params_of(&MEMDESC).is_some() };
-/// Memory descriptions that may be written.
+    TypeConstraint { name: "a memory descriptor", check: |ty| ty.params_of(&MEMDESC).is_some() };
+/// Memory descriptors that may be written.
 pub static MUTABLE: TypeConstraint = TypeConstraint {
-    name: "a mutable memory description",
+    name: "a mutable memory descriptor",
     check: |ty| memdesc(ty).is_some_and(|desc| desc.mutable),
 };
 /// Tokens.

@@ -18,7 +18,7 @@ use machines::{GROUP, RUNS, WARP, WIDE};
 use std::path::Path;
 use ttgir::{Machine, Persistence, Roles};
 
-/// Matrix instructions of groups of warps, and bulk copies both ways.
+/// Matrix instructions of warp groups, and bulk copies both ways.
 static BULK: Machine = Machine { name: "bulk", bulk_copy: true, bulk_store: true, ..GROUP };
 /// The same, also for loads by addresses.
 static LOADS: Machine = Machine { name: "loads", bulk_loads: true, ..BULK };

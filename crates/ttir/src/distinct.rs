@@ -93,7 +93,7 @@ impl Walk<'_> {
         let module = self.module;
         let is = |rows: &[&'static OpRow]| rows.iter().any(|row| module.is(op, row));
         let sizes = shape(module.ty(module.result(op, 0)));
-        let operands = module.operands(op);
+        let (first, both) = (|| UnaryOp::new(module, op).src(), || BinaryOp::new(module, op));
         if is(&[&MAKE_RANGE]) {
             return Some(smallvec![Known(1)]);
         }
@@ -101,7 +101,7 @@ impl Walk<'_> {
             return Some(smallvec![Known(0); sizes.len()]);
         }
         if module.has(op, Traits::ADDS) || is(&[&SUBI]) {
-            let (left, right) = (self.strides(operands[0])?, self.strides(operands[1])?);
+            let (left, right) = (self.strides(both().lhs())?, self.strides(both().rhs())?);
             let add = if is(&[&SUBI]) { i64::checked_sub } else { i64::checked_add };
             let sum = |(&left, &right): (&Stride, &Stride)| match (left, right) {
                 (Known(left), Known(right)) => add(left, right).map_or(Open, Known),
@@ -110,31 +110,31 @@ impl Walk<'_> {
             return Some(left.iter().zip(&right).map(sum).collect());
         }
         if is(&[&MULI, &SHLI, &XORI]) {
-            return self.by_number(op, [operands[0], operands[1]]);
+            return self.by_number(op, both());
         }
         if is(&[&TT_BITCAST]) {
             // Elements of another size.
-            return Some(scaled(&self.strides(operands[0])?, |_| None));
+            return Some(scaled(&self.strides(first())?, |_| None));
         }
         if module.has(op, Traits::WIDENS) || is(&[&TRUNCI, &BITCAST]) {
-            return self.strides(operands[0]);
+            return self.strides(first());
         }
         if is(&[&BROADCAST]) {
-            let from = shape(module.ty(operands[0]));
-            let strides = self.strides(operands[0])?;
+            let from = shape(module.ty(first()));
+            let strides = self.strides(first())?;
             let kept =
                 from.iter().zip(&strides).map(|(&size, &stride)| if size == 1 { Known(0) } else { stride });
             return Some(kept.collect());
         }
-        if module.has(op, Traits::MOVES) && operands.len() == 1 {
-            return self.moved(op, operands[0]);
+        if module.has(op, Traits::MOVES) && module.operands(op).len() == 1 {
+            return self.moved(op, first());
         }
         self.uniform(op)
     }
 
     /// A block that is multiplied or shifted by one number, or has its bits flipped by one.
-    fn by_number(&mut self, op: Op, [left, right]: [Value; 2]) -> Option<Strides> {
-        let module = self.module;
+    fn by_number(&mut self, op: Op, of: BinaryOp<'_>) -> Option<Strides> {
+        let (module, left, right) = (self.module, of.lhs(), of.rhs());
         let strides = [self.strides(left)?, self.strides(right)?];
         let (strides, number) = match (is_uniform(&strides[0]), is_uniform(&strides[1])) {
             (_, true) => (&strides[0], self.number(right)),

@@ -102,7 +102,7 @@ static BREAKING: ir::pass::PassRow = ir::pass::PassRow {
     doc: "Moves a definition behind its use.",
     run: |module| {
         let function = module.ops(module.body()).next().expect("a function");
-        let entry = module.entry(module.region(function, 0));
+        let entry = module.entry_of(function);
         let ops: Vec<ir::Op> = module.ops(entry).collect();
         module.move_before(ops[0], ops[1]);
         Ok(())

@@ -246,7 +246,7 @@ fn shared(out: &mut String, report: &Report) {
         );
     }
     let heading = format!("What one program moves through {}", report.shared_name);
-    table(out, &heading, "in all rounds of its loops", &["line", "what"], &rows);
+    table(out, &heading, "in all iterations of its loops", &["line", "what"], &rows);
 }
 
 fn memory(out: &mut String, report: &Report) {

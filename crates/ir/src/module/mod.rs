@@ -6,6 +6,7 @@
 //! - An operation is either in exactly one block or detached; a region belongs to exactly one operation.
 //! - The attribute slots of an operation are as many as its row declares.
 
+mod core_attrs;
 mod edit;
 pub(crate) mod row;
 
@@ -313,6 +314,14 @@ impl Module {
         *self.regions[region].blocks.first().expect("a verified region has a block")
     }
 
+    /// The first block of an operation's first region: a function's entry, a loop's body.
+    ///
+    /// # Panics
+    /// When it has none; the verifier reports that first.
+    pub fn entry_of(&self, op: Op) -> Block {
+        self.entry(self.regions(op)[0])
+    }
+
     /// The operation that owns a region.
     pub fn region_parent(&self, region: Region) -> Option<Op> {
         self.regions[region].parent
@@ -474,16 +483,12 @@ impl Module {
 
     /// The symbol of this name among the operations of the top block.
     pub fn symbol(&self, name: &str) -> Option<Op> {
-        self.ops(self.body()).find(|&op| {
-            self.has(op, Traits::SYMBOL)
-                && self.attr_named(op, "sym_name").and_then(Attr::as_str) == Some(name)
-        })
+        self.ops(self.body()).find(|&op| self.symbol_name(op) == Some(name))
     }
 
     /// The attribute of the constant that defines a value, if one does.
     pub fn constant(&self, value: Value) -> Option<&Attr> {
-        let op = self.def_op(value)?;
-        if self.has(op, Traits::CONSTANT) { self.attr(op, 0) } else { None }
+        self.constant_value(self.def_op(value)?)
     }
 }
 

@@ -189,7 +189,7 @@ fn hoist_constants(module: &mut Module, function: Op) {
     let mut kept = Vec::new();
     for op in constants {
         let result = module.result(op, 0);
-        let key = (module.attr(op, 0).cloned(), module.ty(result));
+        let key = (module.constant_value(op).cloned(), module.ty(result));
         if let Some(&first) = known.get(&key) {
             module.replace_uses(result, first);
             module.erase(op);

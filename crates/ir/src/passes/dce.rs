@@ -7,7 +7,6 @@ use crate::entity::Op;
 use crate::module::Module;
 use crate::module::row::Traits;
 use crate::pass::PassRow;
-use crate::types::attr::Attr;
 
 /// Removes private functions that nobody calls.
 pub static SYMBOL_DCE: PassRow =
@@ -25,8 +24,7 @@ pub fn is_removable(module: &Module, op: Op) -> bool {
         return regions_are_removable(module, op);
     }
     // A volatile read has an effect: that it happens.
-    let volatile = || module.attr_named(op, "isVolatile").and_then(Attr::as_bool) == Some(true);
-    traits.has(Traits::PURE) || (row.reads() && !row.writes() && !volatile())
+    traits.has(Traits::PURE) || (row.reads() && !row.writes() && !module.is_volatile(op))
 }
 
 fn regions_are_removable(module: &Module, op: Op) -> bool {
@@ -40,17 +38,12 @@ fn symbol_dce(module: &mut Module) -> Result<(), Diagnostic> {
         let called: Vec<String> = module
             .walk(module.top())
             .into_iter()
-            .filter(|&op| module.has(op, Traits::CALL))
-            .filter_map(|op| module.attr_named(op, "callee").and_then(Attr::as_str).map(str::to_owned))
+            .filter_map(|op| module.callee(op).map(str::to_owned))
             .collect();
         let dead: Vec<Op> = module
             .ops(module.body())
-            .filter(|&op| module.has(op, Traits::SYMBOL))
-            .filter(|&op| module.attr_named(op, "sym_visibility").and_then(Attr::as_str) == Some("private"))
-            .filter(|&op| {
-                let name = module.attr_named(op, "sym_name").and_then(Attr::as_str);
-                !called.iter().any(|called| Some(called.as_str()) == name)
-            })
+            .filter(|&op| module.has(op, Traits::SYMBOL) && module.is_private(op))
+            .filter(|&op| !called.iter().any(|called| Some(called.as_str()) == module.symbol_name(op)))
             .collect();
         if dead.is_empty() {
             return Ok(());

@@ -16,7 +16,6 @@ use crate::loc::LocData;
 use crate::module::row::Traits;
 use crate::module::{Module, mapped};
 use crate::pass::PassRow;
-use crate::types::attr::Attr;
 use rustc_hash::FxHashMap;
 
 /// Replaces calls by bodies.
@@ -52,11 +51,7 @@ fn inline_into(
         module.walk(function).into_iter().filter(|&op| module.has(op, Traits::CALL)).collect();
     for call in calls {
         let place = module.locs.describe(module.loc(call));
-        let name = module
-            .attr_named(call, "callee")
-            .and_then(Attr::as_str)
-            .expect("verified: a call names a function")
-            .to_owned();
+        let name = module.callee(call).expect("verified: a call names a function").to_owned();
         let Some(callee) = module.symbol(&name) else {
             return Err(Diagnostic::new(format!("there is no function @{name}")).at(place));
         };
@@ -73,7 +68,7 @@ fn inline_into(
 }
 
 fn expand(module: &mut Module, call: Op, callee: Op) -> Result<(), String> {
-    let entry = module.entry(module.region(callee, 0));
+    let entry = module.entry_of(callee);
     let (params, args) = (module.args(entry).to_vec(), module.operands(call).to_vec());
     if params.len() != args.len() {
         return Err(format!("the function takes {} arguments, {} are given", params.len(), args.len()));

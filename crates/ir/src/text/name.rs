@@ -249,7 +249,7 @@ pub(super) fn place_in_group(module: &Module, value: Value) -> Option<(Value, us
 fn default_name(module: &Module, op: Op, group: usize, out: &mut String) {
     let row = module.row(op);
     if row.traits.has(Traits::CONSTANT) {
-        constant_name(module.attr(op, 0), out);
+        constant_name(module.constant_value(op), out);
     } else if row.results.len() > 1 {
         out.push_str(row.results[group].name);
     }

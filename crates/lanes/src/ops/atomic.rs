@@ -6,7 +6,7 @@ use super::{atomic_swap, share_results};
 use crate::access::plan;
 use crate::context::Cx;
 use crate::error::Result;
-use crate::free::first_copies;
+use crate::free_bits::first_copies;
 use crate::packing::{as_integer, from_integer};
 use crate::target::{AtomicAccess, Reductions};
 use crate::types;

@@ -161,7 +161,7 @@ fn yielded(cx: &Cx<'_>, block: Block) -> Vec<IrValue> {
 fn lower_for(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let of = ForOp::new(cx.module, op);
     let [lower, upper, step] = [cx.scalar(of.lower())?, cx.scalar(of.upper())?, cx.scalar(of.step())?];
-    let block = cx.module.entry(cx.module.region(op, 0));
+    let block = cx.module.entry_of(op);
     let (args, yields) = (cx.module.args(block), yielded(cx, block));
     let inits = of.inits();
     let (mut first, mut ways, mut likes) = (Values::new(), Vec::new(), LaneValues::new());

@@ -5,7 +5,7 @@
 use super::Entry;
 use crate::context::Cx;
 use crate::error::Result;
-use crate::free::FreeBits;
+use crate::free_bits::FreeBits;
 use crate::target::{AssertPlace, PrintCall};
 use crate::types;
 use elementwise::small_float::as_wide;

@@ -28,7 +28,7 @@ fn call(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let axis = ttir::axis::analyze(cx.module, callee);
     let outer = std::mem::replace(&mut cx.axis, axis);
     cx.calls.push(callee);
-    let entry = cx.module.entry(cx.module.region(callee, 0));
+    let entry = cx.module.entry_of(callee);
     let results = cx.inline_block(entry, &args);
     cx.calls.pop();
     cx.axis = outer;

@@ -5,7 +5,7 @@ use super::SharingEntry;
 use crate::block_memory::{element_bytes, store_block};
 use crate::context::Cx;
 use crate::error::{Result, at};
-use crate::free::FreeBits;
+use crate::free_bits::FreeBits;
 use crate::layouts::layout_of;
 use crate::ops::memory::{from_memory, in_memory};
 use crate::shared::{Need, Order, Planner};

@@ -6,7 +6,7 @@ use super::scan_layout::ordered;
 use crate::block_memory::{load_block, store_block, with_copies};
 use crate::context::Cx;
 use crate::error::{Result, at};
-use crate::free::FreeBits;
+use crate::free_bits::FreeBits;
 use crate::ops::memory::both;
 use crate::shared::{Accesses, Need, Order, Planner};
 use crate::target::AtomicAccess;

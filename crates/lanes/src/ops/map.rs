@@ -137,7 +137,7 @@ fn map_elementwise(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 /// Runs the region for each few registers; answers the registers of each result.
 fn run(cx: &mut Cx<'_>, op: Op, inner: &LinearLayout, operands: &[Vec<Value>]) -> Result<Vec<Vec<Value>>> {
     let (pack, count) = (pack(cx.module, op), 1usize << inner.ins().bits(Dim::REGISTER));
-    let block = cx.module.entry(cx.module.region(op, 0));
+    let block = cx.module.entry_of(op);
     let mut outputs: Vec<Vec<Value>> = vec![Vec::with_capacity(count); cx.module.results(op).len()];
     for start in (0..count).step_by(pack) {
         let args: SmallVec<[LaneValue; 4]> = operands

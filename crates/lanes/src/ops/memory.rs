@@ -4,7 +4,7 @@ use super::Entry;
 use crate::access::{plan, widest};
 use crate::context::Cx;
 use crate::error::Result;
-use crate::free::first_copies;
+use crate::free_bits::first_copies;
 use crate::notes;
 use crate::target::Access;
 use crate::types;

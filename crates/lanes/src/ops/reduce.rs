@@ -55,7 +55,7 @@ const MOST_BITS: u32 = 10;
 /// From how many bits of partial results on it is less work that lanes exchange than that each combines all of them.
 fn costly_bits(module: &Module, op: Op) -> u32 {
     let of = ReduceOp::new(module, op);
-    let body = module.entry(module.region(op, 0));
+    let body = module.entry_of(op);
     let combine: f64 = module.ops(body).map(|inner| module.row(inner).cost.instructions()).sum();
     let step = combine + EXCHANGE * of.srcs().len() as f64;
     let is_costly = |bits: &u32| f64::from((1u32 << bits) - 1) * combine > f64::from(*bits) * step;

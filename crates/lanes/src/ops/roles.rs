@@ -13,7 +13,7 @@
 //! ```
 //!
 //! All other barriers are of one role: named ones for so many lanes. Where the program says how many registers a
-//! partition needs, whole groups of warps that share registers are launched, and what partitions leave goes to the
+//! partition needs, whole warp groups that share registers are launched, and what partitions leave goes to the
 //! warps of the program. Left out: roles inside of loops and conditions, tensors in partitions, clusters.
 
 use super::{Entry, SharingEntry};
@@ -48,7 +48,7 @@ const CAPTURE_BYTES: u32 = 8;
 const ALL: u32 = 1;
 /// The named barrier of the first partition; others follow. That of the program's warps is 0.
 const FIRST_PARTITION: u32 = 2;
-/// The named barriers at which groups of warps wait for their turn; there are 16 in all.
+/// The named barriers at which warp groups wait for their turn; there are 16 in all.
 const FIRST_TURN: u32 = 8;
 
 /// Lowers a kernel with roles.

@@ -217,7 +217,7 @@ pub(super) fn insert(
     let mut walk = Walk::new(module, (buffers, offsets), device, program);
     let mut state = State::default();
     if is_needed {
-        walk.block(module.entry(module.region(kernel, 0)), &mut state);
+        walk.block(module.entry_of(kernel), &mut state);
     }
     (walk.barriers, !state.remote.is_empty())
 }
@@ -230,7 +230,7 @@ pub(super) fn orders_device(module: &Module, kernel: Op, program: Barrier) -> bo
     }
     let buffers = Buffers::default();
     let mut walk = Walk::new(module, (&buffers, &[]), device, program);
-    walk.block(module.entry(module.region(kernel, 0)), &mut State::default());
+    walk.block(module.entry_of(kernel), &mut State::default());
     !walk.barriers.is_empty()
 }
 
@@ -272,7 +272,7 @@ impl<'a> Walk<'a> {
         if let Some(callee) = callee(module, op) {
             if !self.calls.contains(&callee) {
                 self.calls.push(callee);
-                self.block(module.entry(module.region(callee, 0)), state);
+                self.block(module.entry_of(callee), state);
                 self.calls.pop();
             }
         } else if module.has(op, Traits::LOOP) {
@@ -466,7 +466,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What an operation does to the memory descriptions of an operand group. What its row does not say writes.
+    /// What an operation does to the memory descriptors of an operand group. What its row does not say writes.
     fn effect(&self, op: Op, group: usize) -> Effect {
         let module = self.module;
         match module.row(op).operands[group].effect {

@@ -1,4 +1,4 @@
-//! The buffers of a kernel: which memory descriptions are views of which, and how long each is alive.
+//! The buffers of a kernel: which memory descriptors are views of which, and how long each is alive.
 //!
 //! Positions number the operations in program order, functions that are called standing where they are called. A buffer
 //! is alive from its allocation to its last use, or to the wait for the last copy to it; one that is made outside a
@@ -60,7 +60,7 @@ pub(crate) struct Buffers {
     pub(crate) list: Vec<Buffer>,
     /// Which buffer an operation allocates or needs.
     pub(crate) of_op: FxHashMap<Op, usize>,
-    /// The buffers that a memory description may be a view of.
+    /// The buffers that a memory descriptor may be a view of.
     pub(crate) views: FxHashMap<Value, Vec<usize>>,
 }
 
@@ -97,7 +97,7 @@ impl Buffers {
             in_flight: Vec::new(),
             calls: Vec::new(),
         };
-        walk.block(module.entry(module.region(kernel, 0)));
+        walk.block(module.entry_of(kernel));
         let end = walk.position;
         buffers.keep_small_apart(end);
         Ok(buffers)
@@ -131,7 +131,7 @@ impl Buffers {
         }
     }
 
-    /// Follows memory descriptions through views, loops, conditions and calls until nothing changes.
+    /// Follows memory descriptors through views, loops, conditions and calls until nothing changes.
     fn find_views(&mut self, module: &Module, ops: &[Op]) {
         loop {
             let before: usize = self.views.values().map(Vec::len).sum();
@@ -210,7 +210,7 @@ impl Walk<'_> {
             if let Some(callee) = callee(module, op) {
                 if !self.calls.contains(&callee) {
                     self.calls.push(callee);
-                    self.block(module.entry(module.region(callee, 0)));
+                    self.block(module.entry_of(callee));
                     self.calls.pop();
                 }
             } else if module.has(op, Traits::LOOP) {
@@ -275,7 +275,7 @@ impl Walk<'_> {
         self.regions(op);
         self.position += 1;
         let end = self.position;
-        let entry = module.entry(module.region(op, 0));
+        let entry = module.entry_of(op);
         for arg in module.args(entry) {
             for buffer in self.buffers.views.get(arg).cloned().unwrap_or_default() {
                 self.extend(buffer, start, end);

@@ -13,10 +13,11 @@
 //!                                tt.store %q, %y             %q: tensor<512x!tt.ptr<f32>, #b>
 //! ```
 
-use crate::free::FreeBits;
+use crate::free_bits::FreeBits;
 use crate::layouts::layout_of;
 use ir::{Def, Effect, Module, Op, Traits, Value};
 use std::collections::BTreeMap;
+use ttgir::ops::buffer::offsets;
 use ttgir::roots::{Root, Roots, effect, is_pointer, stores};
 use ttir::distinct::are_distinct;
 use ttir::ops::arith_int::{MULI, int_value};
@@ -173,8 +174,7 @@ fn by(module: &Module, op: Op, pointer: Value, effect: Effect) -> By {
     if matches!(effect, Effect::Unknown) {
         return By::Any;
     }
-    // A block of offsets may stand beside one pointer.
-    let address = module.operand_named(op, "offsets").unwrap_or(pointer);
+    let address = offsets(module, op).unwrap_or(pointer);
     let reads = matches!(effect, Effect::Read);
     if !ttir::types::is_tensor(module.ty(address)) {
         return if reads { By::Any } else { By::First };
@@ -242,8 +242,8 @@ impl Walk<'_> {
             return Some(Path::default());
         }
         if module.has(op, Traits::ADDS) {
-            let [one, two] = [0, 1].map(|operand| self.value(module.operands(op)[operand]));
-            let (one, two) = (one?, two?);
+            let of = BinaryOp::new(module, op);
+            let (one, two) = (self.value(of.lhs())?, self.value(of.rhs())?);
             return Some(Path { step: one.step + two.step, spread: one.spread + two.spread });
         }
         if module.is(op, &MULI) {
@@ -288,8 +288,8 @@ impl Form {
             return Some(Form { constant: start, spread: end - start - 1, ..Form::default() });
         }
         if !is_narrow && module.has(op, Traits::ADDS) {
-            let [one, two] = [0, 1].map(|operand| Form::of(module, module.operands(op)[operand]));
-            return one?.plus(two?);
+            let of = BinaryOp::new(module, op);
+            return Form::of(module, of.lhs())?.plus(Form::of(module, of.rhs())?);
         }
         if !is_narrow && module.is(op, &MULI) {
             let of = BinaryOp::new(module, op);

@@ -31,7 +31,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// That of a memory description, if it is one buffer of a ring through which a loop counts.
+    /// That of a memory descriptor, if it is one buffer of a ring through which a loop counts.
     pub(super) fn of(module: &Module, buffers: &Buffers, view: Value) -> Option<Slot> {
         let index = index_of(module, view)?;
         let alloc = AllocOp::of(module, module.def_op(index.src())?)?;
@@ -63,7 +63,7 @@ impl Slot {
     }
 }
 
-/// The choice of a buffer that a memory description is a view of, all of it.
+/// The choice of a buffer that a memory descriptor is a view of, all of it.
 fn index_of(module: &Module, view: Value) -> Option<MemdescIndexOp<'_>> {
     let mut view = view;
     loop {

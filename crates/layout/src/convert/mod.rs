@@ -17,7 +17,7 @@
 mod access;
 mod blocks;
 mod exchange;
-mod rows;
+pub mod rows;
 mod swizzle;
 
 pub use access::{Access, AccessStep, Rows, access, wavefronts};

@@ -16,12 +16,21 @@ use super::swizzle::{self, Staged};
 use super::{Columns, ConvertFacts};
 use crate::subspace::{Basis, rank};
 
+/// Rows of a matrix.
+pub const ROWS: u32 = 8;
+/// Bytes of a row.
+pub const ROW_BYTES: u32 = 16;
+/// Bytes of a row that one lane holds.
+pub const LANE_BYTES: u32 = 4;
+/// Lanes that hold a matrix: those of a warp.
+pub const LANES: u32 = ROWS * ROW_BYTES / LANE_BYTES;
+
 /// Bits of the elements that matrices are of.
 const ELEMENT_BITS: u32 = 16;
 /// Elements of a row.
-const ROW: u32 = 8;
+const ROW: u32 = 8 * ROW_BYTES / ELEMENT_BITS;
 /// Bits of the number of a lane: two beside each other, and the row.
-const LANE_BITS: usize = 5;
+pub const LANE_BITS: usize = LANES.trailing_zeros() as usize;
 
 /// A layout as its lanes name it.
 struct Named {

@@ -1,15 +1,15 @@
-//! Puts loads from shared memory a step in front of the products that use them.
+//! Puts loads from shared memory a step in front of the dots that use them.
 //!
-//! Input: `all loads; all products`. Output:
-//! `loads of step 0; loads of step 1; products of step 0; loads of step 2; products of step 1; …`, with marks between
+//! Input: `all loads; all dots`. Output:
+//! `loads of step 0; loads of step 1; dots of step 0; loads of step 2; dots of step 1; …`, with marks between
 //! the groups that keep a code generator from mixing them, and that say how many loads may still be under way. A step
-//! is as many products as need a few loads: fewer values are alive at a time than if all loads came first, and each has
-//! a step of products to arrive in. Stores to shared memory of what a block has loaded from memory are put in two
+//! is as many dots as need a few loads: fewer values are alive at a time than if all loads came first, and each has
+//! a step of dots to arrive in. Stores to shared memory of what a block has loaded from memory are put in two
 //! groups likewise.
 //!
 //! Elsewhere a few loads that follow each other are waited for together.
 //!
-//! A target says what its products, loads and marks are ([`Groups`]). Left out: blocks with only one step.
+//! A target says what its dots, loads and marks are ([`Groups`]). Left out: blocks with only one step.
 
 use crate::constant::Constant;
 use crate::flags::Flags;
@@ -43,8 +43,8 @@ pub struct MarkCall {
 /// What a function does that is put in groups, or may be moved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Group {
-    /// It makes a product of what lanes hold together.
-    Product,
+    /// It is a matrix instruction: lanes multiply what they hold together.
+    Dot,
     /// It loads from memory.
     Load,
     /// It only exchanges registers between lanes: it may stand anywhere in its block.
@@ -71,10 +71,10 @@ pub trait Groups {
     fn mark(&self, mark: Mark) -> Option<MarkCall>;
 }
 
-/// Loads without products that are waited for together, at most.
+/// Loads without dots that are waited for together, at most.
 const MOST_TOGETHER: usize = 4;
 
-/// Puts loads in front of products, in every function.
+/// Puts loads in front of dots, in every function.
 pub fn interleave(module: &mut Module, groups: &dyn Groups) {
     let ids: Vec<_> = module.bodies.keys().copied().collect();
     for id in ids {
@@ -91,8 +91,8 @@ pub fn interleave(module: &mut Module, groups: &dyn Groups) {
 enum Kind {
     /// It only computes its result.
     Pure,
-    /// It makes a product.
-    Product,
+    /// It is a matrix instruction.
+    Dot,
     /// It loads from shared memory.
     SharedLoad,
     /// It loads from memory.
@@ -107,7 +107,7 @@ enum Kind {
 #[derive(Default)]
 struct Batch {
     loads: Vec<usize>,
-    products: Vec<usize>,
+    dots: Vec<usize>,
 }
 
 struct Interleave<'a> {
@@ -129,20 +129,20 @@ impl Interleave<'_> {
     fn block(&mut self, block: Block) {
         let insts = self.function.blocks[block].insts.clone();
         let kinds: Vec<Kind> = insts.iter().map(|&inst| self.kind(inst)).collect();
-        let has_products = kinds.contains(&Kind::Product);
-        if !has_products && !kinds.contains(&Kind::SharedLoad) {
+        let has_dots = kinds.contains(&Kind::Dot);
+        if !has_dots && !kinds.contains(&Kind::SharedLoad) {
             return;
         }
         let mut order = Vec::with_capacity(insts.len());
         let mut at = 0;
         while at < insts.len() {
-            let moves = |kind: Kind| matches!(kind, Kind::Pure | Kind::Product | Kind::SharedLoad);
+            let moves = |kind: Kind| matches!(kind, Kind::Pure | Kind::Dot | Kind::SharedLoad);
             let end = (at..insts.len()).find(|&next| !moves(kinds[next])).unwrap_or(insts.len()).max(at + 1);
             let run = self.run(&insts[at..end], &kinds[at..end]);
             at = end;
             self.arrange(&run, &mut order);
         }
-        self.function.blocks[block].insts = if has_products { self.wait_in_halves(order) } else { order };
+        self.function.blocks[block].insts = if has_dots { self.wait_in_halves(order) } else { order };
     }
 
     /// Lets stores to shared memory wait for half of the loads of the block at a time.
@@ -167,8 +167,8 @@ impl Interleave<'_> {
                     loaded += 1;
                     need = loaded;
                 }
-                // A product waits for what it needs by itself, and so do others behind it.
-                Kind::Product | Kind::SharedLoad => need = 0,
+                // A dot waits for what it needs by itself, and so do others behind it.
+                Kind::Dot | Kind::SharedLoad => need = 0,
                 Kind::SharedStore if need > waited => {
                     waited = need.next_multiple_of(count.div_ceil(2)).min(count);
                     // What the store is made of waits as well.
@@ -199,7 +199,7 @@ impl Interleave<'_> {
             (Effect::Callee, Payload::Callee(id)) => {
                 let callee = self.module.callee(*id);
                 match (callee.purity, self.groups.group(callee)) {
-                    (Purity::Pure, Some(Group::Product)) => Kind::Product,
+                    (Purity::Pure, Some(Group::Dot)) => Kind::Dot,
                     (Purity::Pure, _) | (_, Some(Group::Exchange)) => Kind::Pure,
                     (_, Some(Group::Load)) => Kind::Load,
                     _ => Kind::Wall,
@@ -246,7 +246,7 @@ impl Interleave<'_> {
             return;
         }
         let ahead = usize::from(self.groups.loads_ahead());
-        let first = steps.iter().flat_map(|step| step.loads.iter().chain(&step.products)).copied().min();
+        let first = steps.iter().flat_map(|step| step.loads.iter().chain(&step.dots)).copied().min();
         let mut made = Made { run, order, done: vec![false; run.insts.len()] };
         for at in 0..first.unwrap_or(0) {
             made.add(at);
@@ -254,7 +254,7 @@ impl Interleave<'_> {
         steps[..ahead].iter().flat_map(|step| &step.loads).for_each(|&load| made.add(load));
         for (number, step) in steps.iter().enumerate() {
             if ahead == 0 {
-                made.add_ready(step.products[0]);
+                made.add_ready(step.dots[0]);
             }
             let next = steps.get(number + ahead).map_or(&[][..], |next| &next.loads);
             next.iter().for_each(|&load| made.add(load));
@@ -262,13 +262,13 @@ impl Interleave<'_> {
             for mark in [Mark::Fence, Mark::SharedLoads(pending), Mark::Fence] {
                 self.mark(mark, made.order);
             }
-            step.products.iter().for_each(|&product| made.add(product));
+            step.dots.iter().for_each(|&dot| made.add(dot));
             self.mark(Mark::Fence, made.order);
         }
         (0..run.insts.len()).for_each(|at| made.add(at));
     }
 
-    /// Adds a run without products to the order of a block: loads from shared memory that stand together are waited for
+    /// Adds a run without dots to the order of a block: loads from shared memory that stand together are waited for
     /// together.
     fn wait_once(&mut self, run: &Run, order: &mut Vec<Inst>) {
         let loads = run.kinds.iter().filter(|&&kind| kind == Kind::SharedLoad).count();
@@ -285,17 +285,17 @@ impl Interleave<'_> {
         (0..run.insts.len()).for_each(|at| made.add(at));
     }
 
-    /// The products of a run in order, in groups that begin with the same sum.
+    /// The dots of a run in order, in groups that begin with the same sum.
     fn steps(&self, run: &Run) -> Vec<Batch> {
         let mut steps: Vec<Batch> = Vec::new();
         let mut seen = FxHashSet::default();
         let mut chains: FxHashMap<usize, usize> = FxHashMap::default();
         let mut first = None;
-        for product in (0..run.insts.len()).filter(|&at| run.kinds[at] == Kind::Product) {
-            let chain = self.sum_before(run, product).map_or(product, |before| chains[&before]);
-            chains.insert(product, chain);
+        for dot in (0..run.insts.len()).filter(|&at| run.kinds[at] == Kind::Dot) {
+            let chain = self.sum_before(run, dot).map_or(dot, |before| chains[&before]);
+            chains.insert(dot, chain);
             let mut loads = Vec::new();
-            fresh(run, product, &mut seen, &mut loads);
+            fresh(run, dot, &mut seen, &mut loads);
             // Where registers are few, a step need not be all that uses the same k.
             let whole = self.groups.loads_ahead();
             let begins = !loads.is_empty() && (!whole || first.is_none_or(|first| first == chain));
@@ -305,23 +305,23 @@ impl Interleave<'_> {
             }
             let step = steps.last_mut().expect("there is one");
             step.loads.extend(loads);
-            step.products.push(product);
+            step.dots.push(dot);
         }
         steps
     }
 
-    /// The product of the run to which another one adds.
-    fn sum_before(&self, run: &Run, product: usize) -> Option<usize> {
-        let data = self.function.inst(run.insts[product]);
+    /// The dot of the run to which another one adds.
+    fn sum_before(&self, run: &Run, dot: usize) -> Option<usize> {
+        let data = self.function.inst(run.insts[dot]);
         let sums = data.operands.iter().rev().find(|&&operand| self.function.value(operand).ty == data.ty)?;
-        let mut waiting: Vec<usize> = run.needs[product]
+        let mut waiting: Vec<usize> = run.needs[dot]
             .iter()
             .copied()
             .filter(|&at| self.function.result(run.insts[at]) == Some(*sums))
             .collect();
         let mut seen = FxHashSet::default();
         while let Some(at) = waiting.pop() {
-            if run.kinds[at] == Kind::Product {
+            if run.kinds[at] == Kind::Dot {
                 return Some(at);
             }
             if seen.insert(at) {
@@ -349,7 +349,7 @@ impl Interleave<'_> {
 fn fresh(run: &Run, at: usize, seen: &mut FxHashSet<usize>, loads: &mut Vec<usize>) {
     for &need in &run.needs[at] {
         match run.kinds[need] {
-            Kind::Product => {}
+            Kind::Dot => {}
             _ if !seen.insert(need) => {}
             Kind::SharedLoad => loads.push(need),
             _ => fresh(run, need, seen, loads),

@@ -1,7 +1,7 @@
 //! Charts for Python.
 
+use chart::{Labels, Line, Scales};
 use pyo3::prelude::{FromPyObject, pyfunction};
-use runtime::chart::{Labels, Line, Scales};
 
 /// A line as Python gives it, by attributes.
 #[derive(FromPyObject)]
@@ -43,5 +43,5 @@ pub(crate) fn line_chart(
 ) -> String {
     let lines: Vec<Line> = lines.into_iter().map(Line::from).collect();
     let labels = Labels { title: title.into(), x: xlabel.into(), y: ylabel.into(), x_ticks };
-    runtime::chart::line_chart(&lines, &labels, Scales { x_log, y_log })
+    chart::line_chart(&lines, &labels, Scales { x_log, y_log })
 }

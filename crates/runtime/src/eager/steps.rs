@@ -77,7 +77,7 @@ pub struct Ready {
 
 impl Ready {
     pub(super) fn new(step: Step, shape: Shape) -> Ready {
-        let entry = step.module.entry(step.module.region(step.function, 0));
+        let entry = step.module.entry_of(step.function);
         let is_idle = step.module.ops(entry).count() == 1;
         Ready { step, shape, is_idle }
     }

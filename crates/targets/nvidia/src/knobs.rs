@@ -22,7 +22,7 @@ pub(crate) mod knob {
     pub(crate) const NO_BULK_LOADS: &str = "disable_bulk_loads";
     /// Which loops have warps of their own that begin the copies.
     pub(crate) const ROLES: &str = "warp_specialize";
-    /// Whether groups of warps take turns with the matrix units.
+    /// Whether warp groups take turns with the matrix units.
     pub(crate) const TURNS: &str = "warp_turns";
     /// Leave lines of the source out: one of the knobs of all targets.
     pub(crate) const NO_LINES: &str = "disable_line_info";
@@ -89,7 +89,7 @@ pub(crate) static ROWS: &[KnobRow] = &[
         "Let warps of their own begin the bulk copies (TMA) of every loop that can have them (1) or of none (0), in place of those that say \
          `warp_specialize=True` or gain by it.").but(Compiles),
     row(knob::TURNS, &["DEUTERON_WARP_TURNS"], OptFlag,
-        "Let the groups of warps of all loops with two dots, whose copies others begin, take turns with the matrix units (1) or those of none (0), \
+        "Let the warp groups of all loops with two dots, whose copies others begin, take turns with the matrix units (1) or those of none (0), \
          in place of those that gain by it.").but(Compiles),
     row("disable_mma_v3", &["DISABLE_MMA_V3"], Flag, "Multiply with `mma` in place of `wgmma`.")
         .but(Refused("matrix instructions are those of the architecture: `arch=\"sm80\"` at a launch (or TRITON_OVERRIDE_ARCH=sm80) compiles with `mma`")),

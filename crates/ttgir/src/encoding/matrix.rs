@@ -12,7 +12,7 @@ struct Family {
     version: u32,
     /// Lanes along the inner dimension of a tile and along the outer one.
     lanes: [u32; 2],
-    /// Whether groups of warps execute them: warps then walk down the rows first, the right operand is in shared
+    /// Whether warp groups execute them: warps then walk down the rows first, the right operand is in shared
     /// memory, and the shape of an instruction is m, n and k. Else it has the dimensions of the result.
     grouped: bool,
 }

@@ -1,7 +1,7 @@
 //! Encodings: where each element of a block lives.
 //!
 //! [`Encoding`] says which register of which lane of which warp holds each element of a tensor, [`SharedEncoding`] at
-//! which offset of shared memory each element of a memory description is. Both are plain data, stand on types as
+//! which offset of shared memory each element of a memory descriptor is. Both are plain data, stand on types as
 //! attributes, and are ways to write a [`LinearLayout`], which every decision is made on.
 //!
 //! Rules: all sizes are powers of two, lists that say something for each dimension are as long as the rank, and `order`

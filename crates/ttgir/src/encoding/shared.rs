@@ -5,7 +5,7 @@ use crate::types;
 use ir::{Attr, Type};
 use layout::LinearLayout;
 
-/// At which offset of shared memory each element of a memory description is.
+/// At which offset of shared memory each element of a memory descriptor is.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum SharedEncoding {
     /// Rows behind each other; in each row, groups of `vec` elements change places by the number of the row.
@@ -130,7 +130,7 @@ impl SharedEncoding {
         Attr::own(self.clone())
     }
 
-    /// The encoding of a memory description.
+    /// The encoding of a memory descriptor.
     pub fn of(ty: Type) -> Option<&'static SharedEncoding> {
         types::memdesc(ty)?.encoding.data()
     }

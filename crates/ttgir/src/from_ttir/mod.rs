@@ -90,7 +90,7 @@ fn refuse(program: &Module) -> Result<(), Diagnostic> {
     for op in program.walk(program.top()) {
         let place = || program.locs.describe(program.loc(op));
         if program.is(op, &FUNC) {
-            let entry = program.entry(program.region(op, 0));
+            let entry = program.entry_of(op);
             if program.args(entry).iter().any(|&arg| is_tensor(program.ty(arg))) {
                 let message = "a kernel cannot take a block as a parameter";
                 return Err(Diagnostic::new(message).at(place()).note("pass a pointer and load the block"));

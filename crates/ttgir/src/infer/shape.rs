@@ -199,7 +199,7 @@ fn explicit(layout: &LinearLayout, change: impl Fn(&mut Vec<u32>)) -> Encoding {
 /// # Errors
 /// When `order` is not a permutation of the dimensions, or the encoding does not follow.
 pub fn memdesc_trans(ty: Type, order: &[i64]) -> Result<Type, String> {
-    let desc = memdesc(ty).ok_or("not a memory description")?;
+    let desc = memdesc(ty).ok_or("not a memory descriptor")?;
     let encoding: &SharedEncoding = desc.encoding.data().ok_or("not an encoding of shared memory")?;
     let order = permutation(order, desc.shape.len())?;
     if encoding.rank() != order.len() {
@@ -271,7 +271,7 @@ fn trans_shared(encoding: &SharedEncoding, order: &[usize]) -> Result<SharedEnco
 /// # Errors
 /// When the shapes differ in size.
 pub fn memdesc_reshape(ty: Type, shape: &[i64]) -> Result<Type, String> {
-    let desc = memdesc(ty).ok_or("not a memory description")?;
+    let desc = memdesc(ty).ok_or("not a memory descriptor")?;
     let encoding: &SharedEncoding = desc.encoding.data().ok_or("not an encoding of shared memory")?;
     if encoding.rank() != desc.shape.len() {
         return Err("the encoding and the block differ in rank".into());

@@ -47,7 +47,7 @@ pub static ASYNC_COPY: OpRow = OpRow {
     },
     verify: Some(|module, op| {
         let pointers = module.ty(module.operand(op, 0));
-        let to = memdesc(module.ty(module.operand(op, 1))).ok_or("operand 1 is not a memory description")?;
+        let to = memdesc(module.ty(module.operand(op, 1))).ok_or("operand 1 is not a memory descriptor")?;
         if shape(pointers) != to.shape || pointee(pointers) != Some(to.elem) {
             return Err(format!("{pointers} do not fill memory of {:?} elements of {}", to.shape, to.elem));
         }

@@ -3,7 +3,7 @@
 
 use crate::types::{MUTABLE, memdesc, token_type};
 use ir::text::ParseError;
-use ir::{Format, Infer, LayoutRule, Module, Op, OpRow, Traits, Type};
+use ir::{Format, Infer, LayoutRule, Module, Op, OpRow, Traits, Type, Value};
 use smallvec::smallvec;
 use ttir::ops::memory::CacheModifier;
 use ttir::types::{BOOL_LIKE, INT, INT_LIKE, POINTER, TENSOR_ONLY, elem, pointee, shape};
@@ -68,6 +68,11 @@ pub static BUFFER_STORE: OpRow = OpRow {
     ..BufferStoreOp::ROW
 };
 
+/// The block of offsets beside the pointer of an access, in elements; none where the pointers are a block.
+pub fn offsets(module: &Module, op: Op) -> Option<Value> {
+    module.operand_named(op, "offsets")
+}
+
 ir::op_view! {
     BufferLoadToLocalOp of BUFFER_LOAD_TO_LOCAL {
         operands {
@@ -107,7 +112,7 @@ pub static BUFFER_LOAD_TO_LOCAL: OpRow = OpRow {
     },
     verify: Some(|module, op| {
         let of = BufferLoadToLocalOp::new(module, op);
-        let to = memdesc(module.ty(of.dest())).ok_or("`dest` is not a memory description")?;
+        let to = memdesc(module.ty(of.dest())).ok_or("`dest` is not a memory descriptor")?;
         let offsets = module.ty(of.offsets());
         if pointee(module.ty(of.ptr())) == Some(to.elem) && shape(offsets) == to.shape {
             Ok(())

@@ -135,7 +135,7 @@ fn is_part(module: &Module, desc: Value, memory: Value) -> bool {
 /// The box of a descriptor, the coordinates and the memory fit each other.
 fn fits(module: &Module, desc: Value, coordinates: usize, memory: Value) -> Result<(), String> {
     let (desc, memory) = (module.ty(desc), module.ty(memory));
-    let of = memdesc(memory).ok_or("a memory description is missing")?;
+    let of = memdesc(memory).ok_or("a memory descriptor is missing")?;
     if coordinates != shape(desc).len() {
         return Err(format!("{coordinates} coordinates for {desc}"));
     }

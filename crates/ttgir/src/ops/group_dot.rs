@@ -6,7 +6,7 @@ use ttir::ops::dot::InputPrecision;
 use ttir::types::{BOOL, TENSOR_ONLY, shape};
 
 static TENSOR_OR_MEMORY: TypeConstraint = TypeConstraint {
-    name: "a tensor or a memory description",
+    name: "a tensor or a memory descriptor",
     check: |ty| (TENSOR_ONLY.check)(ty) || (MEMDESC_ONLY.check)(ty),
 };
 
@@ -37,7 +37,7 @@ pub static WARP_GROUP_DOT: OpRow = OpRow {
     ..WarpGroupDotOp::ROW
 };
 
-/// The shape of a tensor or of a memory description.
+/// The shape of a tensor or of a memory descriptor.
 pub fn block_shape(module: &Module, value: Value) -> &'static [i64] {
     let ty = module.ty(value);
     memdesc(ty).map_or_else(|| shape(ty), |desc| desc.shape)

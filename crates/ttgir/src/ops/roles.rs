@@ -88,7 +88,7 @@ pub struct Partition {
 impl<'m> WarpSpecializeOp<'m> {
     /// What the warps of the program run.
     pub fn default_block(self) -> Block {
-        self.module.entry(self.module.region(self.op, 0))
+        self.module.entry_of(self.op)
     }
 
     /// What runs beside them, where the program has so many warps.

@@ -206,7 +206,7 @@ pub static MEMDESC_TRANS: OpRow = OpRow {
         let (from, to) = (operand(module, op, 0)?, result(module, op)?);
         let order = ttir::ops::shape::ints(module.attr(op, 0));
         let expected = crate::infer::memdesc_trans(module.ty(module.operand(op, 0)), order)?;
-        let expected = memdesc(expected).ok_or("the rule gives a memory description")?;
+        let expected = memdesc(expected).ok_or("the rule gives a memory descriptor")?;
         if expected.shape != to.shape || from.elem != to.elem || from.mutable != to.mutable {
             return Err(format!(
                 "the shape of the result must be {:?}, found {:?}",
@@ -241,7 +241,7 @@ pub static MEMDESC_RESHAPE: OpRow = OpRow {
         if from.mutable != to.mutable || from.elem != to.elem {
             return Err("elements and mutability stay".into());
         }
-        same_offsets(&memdesc(expected).ok_or("the rule gives a memory description")?, &to)
+        same_offsets(&memdesc(expected).ok_or("the rule gives a memory descriptor")?, &to)
     }),
     ..MemdescReshapeOp::ROW
 };
@@ -276,10 +276,10 @@ fn result(module: &Module, op: Op) -> Result<MemDesc<'static>, String> {
 }
 
 fn of(module: &Module, value: Value) -> Result<MemDesc<'static>, String> {
-    memdesc(module.ty(value)).ok_or_else(|| "a memory description is missing".into())
+    memdesc(module.ty(value)).ok_or_else(|| "a memory descriptor is missing".into())
 }
 
-/// A tensor and a memory description hold blocks of one shape and element type.
+/// A tensor and a memory descriptor hold blocks of one shape and element type.
 pub(super) fn same_block(tensor: Type, desc: &MemDesc<'_>) -> Result<(), String> {
     if shape(tensor) == desc.shape && elem(tensor) == desc.elem {
         Ok(())

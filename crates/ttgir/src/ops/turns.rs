@@ -1,4 +1,4 @@
-//! Groups of warps of a program that take turns.
+//! Warp groups of a program that take turns.
 //!
 //! Each group of four warps waits for its turn and gives it to the next one, the last one to the first. Before anybody
 //! waits, the last group gives the first its turn (`begin`); when all is over, all but the last give theirs away

@@ -28,7 +28,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 }
 
 fn drop_from(module: &mut Module, op: Op) {
-    let body = module.entry(module.region(op, 0));
+    let body = module.entry_of(op);
     let live = live_numbers(module, op, body);
     let count = module.results(op).len();
     if live.len() == count {

@@ -13,7 +13,7 @@ const MOST_REGISTERS: u64 = 224;
 const MOST_WARPS: u32 = 8;
 
 /// The warps that were asked for, or twice or four times as many where the sums of dots that a loop carries are more
-/// than the registers of those can hold, on machines where groups of warps multiply from shared memory: more warps read
+/// than the registers of those can hold, on machines where warp groups multiply from shared memory: more warps read
 /// no more there.
 pub fn enough_warps(module: &Module, machine: &Machine, asked: u32) -> u32 {
     let by_groups = machine.matrix.iter().any(|row| row.kind == MatrixKind::Group);

@@ -31,7 +31,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let loops: Vec<Op> = module.walk(module.top()).into_iter().filter(|&op| module.is(op, &FOR)).collect();
     // Inner loops first, so that what leaves them can go on leaving the outer ones.
     for around in loops.into_iter().rev() {
-        let body = module.entry(module.region(around, 0));
+        let body = module.entry_of(around);
         for op in module.ops(body).collect::<Vec<_>>() {
             let view = module.has(op, Traits::PURE)
                 && module.results(op).len() == 1

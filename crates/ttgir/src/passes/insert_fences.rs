@@ -10,14 +10,15 @@
 //! needs none of its own when nothing was written in between. For memory that is filled once in front of a loop, the
 //! fence stands there as well.
 
-use crate::ops::async_copy::{ASYNC_COPY, ASYNC_WAIT};
+use crate::ops::async_copy::ASYNC_WAIT;
 use crate::ops::barrier::FENCE_ASYNC_SHARED;
 use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT};
-use crate::ops::shared::{AllocOp, LOCAL_STORE};
+use crate::ops::shared::AllocOp;
 use crate::roots::effect;
 use crate::types::memdesc;
 use ir::pass::PassRow;
-use ir::{Attr, Block, Builder, Def, Diagnostic, Effect, Module, Op, OpRow, Traits, Value};
+use ir::{Attr, Block, Builder, Def, Diagnostic, Effect, Module, Op, Traits, Value};
+use ttir::types::elem_bytes;
 
 /// Puts fences in front of dots of warp groups.
 pub static INSERT_FENCES: PassRow = PassRow {
@@ -26,10 +27,14 @@ pub static INSERT_FENCES: PassRow = PassRow {
     run,
 };
 
-/// Whether an operation fills shared memory, or shows that it was filled.
+/// Whether an operation fills shared memory, or shows that it was filled. An operation that is not known to leave it
+/// alone fills it; barriers are memory too, of 64-bit integers, which no dot multiplies.
 fn fills(module: &Module, op: Op) -> bool {
-    let rows: [&OpRow; 3] = [&LOCAL_STORE, &ASYNC_COPY, &ASYNC_WAIT];
-    AllocOp::is(module, op) || rows.iter().any(|row| module.is(op, row))
+    let may_feed_dots =
+        |view: Value| memdesc(module.ty(view)).is_some_and(|memory| elem_bytes(memory.elem) <= 4);
+    AllocOp::is(module, op)
+        || module.is(op, &ASYNC_WAIT)
+        || module.operands(op).iter().any(|&view| may_feed_dots(view) && writes(module, op, view))
 }
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {

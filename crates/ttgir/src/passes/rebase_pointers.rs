@@ -73,7 +73,7 @@ fn spread(module: &Module, kernel: Op, mixed: &FxHashSet<Value>) -> Roots {
     let is_near = |attrs: &[(ir::AttrKey, Attr)]| {
         attrs.iter().any(|(key, attr)| key.name() == POINTER_RANGE.name && attr.as_int() == Some(32))
     };
-    let entry = module.entry(module.region(kernel, 0));
+    let entry = module.entry_of(kernel);
     for (index, &param) in FuncOp::new(module, kernel).params().iter().enumerate() {
         if is_near(module.arg_attrs(entry, index)) {
             roots.insert(param, param);

@@ -1,4 +1,4 @@
-//! How many programs an SM holds at once, by the registers that loops with dots of groups of warps take.
+//! How many programs an SM holds at once, by the registers that loops with dots of warp groups take.
 
 use super::context::Context;
 use crate::Encoding;
@@ -63,7 +63,7 @@ pub(super) fn made_operand(module: &Module, op: Op, dots: &[Op]) -> u64 {
     lefts.filter(|&left| !module.is_outside(left, op)).map(|left| words(module, left)).max().unwrap_or(0)
 }
 
-/// The dots of groups of warps in the body of a loop.
+/// The dots of warp groups in the body of a loop.
 pub(super) fn dots_of(module: &Module, op: Op) -> Vec<Op> {
     let body = ForOp::new(module, op).body();
     module.ops(body).filter(|&inner| module.is(inner, &WARP_GROUP_DOT)).collect()

@@ -1,7 +1,7 @@
 //! From code with layouts back to code without: what it computes is what it computed before it had layouts.
 //!
 //! Layouts go; conversions are the identity. Shared memory becomes global memory that follows the kernel's arguments, a
-//! memory description the block of its addresses; copies are made at once, waits do nothing. So a buffer that is filled
+//! memory descriptor the block of its addresses; copies are made at once, waits do nothing. So a buffer that is filled
 //! too early or read too late gives a wrong result.
 
 use ir::{Attr, Block, Builder, Module, Op, OpRow, Type, Value};
@@ -20,7 +20,7 @@ use ttir::types::{elem, elem_bytes, is_tensor, numel, pointee, ptr, shape, tenso
 /// Erases layouts from a kernel; gives the bytes of the buffers that follow its arguments.
 pub(crate) fn erase(module: &mut Module, kernel: &str) -> Vec<usize> {
     let function = module.symbol(kernel).expect("the kernel is there");
-    let entry = module.entry(module.region(function, 0));
+    let entry = module.entry_of(function);
     module.set_registry(ttir::registry());
     let ops = module.walk(function);
     for &op in &ops {
@@ -132,7 +132,7 @@ impl Eraser<'_> {
 
     fn alloc(&mut self, op: Op) {
         let result = self.module.result(op, 0);
-        let desc = memdesc(self.module.ty(result)).expect("a memory description");
+        let desc = memdesc(self.module.ty(result)).expect("a memory descriptor");
         let base = self.module.add_arg(self.entry, ptr(desc.elem));
         self.sizes.push(desc.shape.iter().product::<i64>() as usize * elem_bytes(desc.elem) as usize);
         let Some(&source) = self.module.operands(op).first() else {
@@ -146,7 +146,7 @@ impl Eraser<'_> {
 
     fn index(&mut self, op: Op) {
         let result = self.module.result(op, 0);
-        let desc = memdesc(self.module.ty(result)).expect("a memory description");
+        let desc = memdesc(self.module.ty(result)).expect("a memory descriptor");
         let (ring, number) = (self.views[&self.module.operand(op, 0)], self.module.operand(op, 1));
         let mut builder = Builder::before(self.module, op);
         let size = Some(Attr::i32(desc.shape.iter().product::<i64>() as i32));
@@ -170,7 +170,7 @@ impl Eraser<'_> {
         if is_tensor(self.module.ty(view)) {
             return Some(view);
         }
-        let desc = memdesc(self.module.ty(memory)).expect("a memory description");
+        let desc = memdesc(self.module.ty(memory)).expect("a memory descriptor");
         Some(self.addresses(op, view, desc.shape))
     }
 

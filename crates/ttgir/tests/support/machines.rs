@@ -1,4 +1,4 @@
-//! Machines for tests: one without matrix instructions, one with those of a warp, one with those of groups of warps.
+//! Machines for tests: one without matrix instructions, one with those of a warp, one with those of warp groups.
 
 use ir::FloatKind::{F16, F32};
 use ttgir::{FragmentKind, Machine, MatrixKind, MatrixRow, Number};
@@ -37,7 +37,7 @@ pub(crate) static WARP: Machine = Machine {
     ..Machine::BASE
 };
 
-/// Those, and products of groups of warps.
+/// Those, and dots of warp groups.
 pub(crate) static GROUP: Machine = Machine {
     name: "group",
     matrix: &[

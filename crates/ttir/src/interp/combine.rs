@@ -52,7 +52,7 @@ fn run_each(
 }
 
 fn entry(interpreter: &Interpreter<'_>, op: Op) -> Block {
-    interpreter.module.entry(interpreter.module.region(op, 0))
+    interpreter.module.entry_of(op)
 }
 
 /// Combines neighbours until one element of each line is left. The last one of an odd number waits.

@@ -7,7 +7,7 @@ use super::atomic::{Rmw, Scope, Sem};
 use super::memory::{CacheModifier, EvictionPolicy};
 use crate::types::PTR_LIKE;
 use ir::view::{AttrField, EnumAttr};
-use ir::{Attr, Effect, Module, Op, OpRow, Value};
+use ir::{Effect, Module, Op, OpRow, Value};
 
 fn is_access(row: &OpRow) -> bool {
     row.access.is_some()
@@ -77,7 +77,7 @@ impl<'m> AccessOp<'m> {
 
     /// Whether it must take place as it is written.
     pub fn volatile(self) -> bool {
-        self.module.attr_named(self.op, "isVolatile").and_then(Attr::as_bool) == Some(true)
+        self.module.is_volatile(self.op)
     }
 
     fn keyword<T: AttrField<'m, Out = T>>(self, name: &str) -> Option<T> {

@@ -205,7 +205,7 @@ impl<'m> ForOp<'m> {
 
     /// The block that is repeated.
     pub fn body(self) -> Block {
-        self.module.entry(self.module.region(self.op, 0))
+        self.module.entry_of(self.op)
     }
 
     /// What counts.
@@ -232,7 +232,7 @@ impl<'m> ForOp<'m> {
 impl<'m> IfOp<'m> {
     /// What runs where the condition holds.
     pub fn then_block(self) -> Block {
-        self.module.entry(self.module.region(self.op, 0))
+        self.module.entry_of(self.op)
     }
 
     /// What runs where it does not hold.
@@ -249,7 +249,7 @@ impl<'m> IfOp<'m> {
 impl<'m> WhileOp<'m> {
     /// The block that computes the condition from the carried values.
     pub fn before(self) -> Block {
-        self.module.entry(self.module.region(self.op, 0))
+        self.module.entry_of(self.op)
     }
 
     /// The block that is run where the condition holds.

@@ -67,7 +67,7 @@ impl MatmulOp<'_> {
     /// How binary32 operands are multiplied.
     pub fn input_precision(self) -> InputPrecision {
         let attr = self.module.attr_named(self.op, "inputPrecision");
-        InputPrecision::read(attr).expect("verified: a product says how it multiplies")
+        InputPrecision::read(attr).expect("verified: a dot says how it multiplies")
     }
 }
 

@@ -105,7 +105,7 @@ pub const VISIBILITIES: [&str; 3] = ["public", "private", "nested"];
 impl<'m> FuncOp<'m> {
     /// The block that is the function's body.
     pub fn entry(self) -> Block {
-        self.module.entry(self.module.region(self.op, 0))
+        self.module.entry_of(self.op)
     }
 
     /// The parameters, in the body.

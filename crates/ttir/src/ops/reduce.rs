@@ -103,7 +103,7 @@ impl<'m> CombineOp<'m> {
 
     /// The block that combines two elements of each operand.
     pub fn block(self) -> Block {
-        self.module.entry(self.module.region(self.op, 0))
+        self.module.entry_of(self.op)
     }
 
     /// The operation that combines, where it is a single one on two elements of a single operand.
@@ -194,7 +194,7 @@ fn check_map_region(module: &Module, op: Op) -> Result<(), String> {
     };
     let types =
         |values: &[ir::Value]| -> Vec<Type> { values.iter().map(|&value| module.ty(value)).collect() };
-    let block = module.entry(module.region(op, 0));
+    let block = module.entry_of(op);
     let (expected, found) = (several(module.operands(op)), types(module.args(block)));
     if expected != found {
         return Err(format!("the region must take {expected:?}, takes {found:?}"));

@@ -22,7 +22,7 @@ impl Groups for Order {
     fn group(&self, callee: &Callee) -> Option<Group> {
         let row = amdgcn_isa::of(callee)?;
         match row.role {
-            Some(Role::Multiply) => Some(Group::Product),
+            Some(Role::Multiply) => Some(Group::Dot),
             Some(Role::Permute) => Some(Group::Exchange),
             // Copies to LDS have no result to wait for.
             _ => (*row == memory::RAW_PTR_BUFFER_LOAD).then_some(Group::Load),

@@ -16,6 +16,7 @@ use ir::FloatKind::{self, BF16, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F16, F
 use lanes::{Cx, Handler, Result};
 use llir::{FloatCompare, FunctionBuilder, Op, Type, Value, intrinsics};
 use ttir::ops::arith_cast::{self, FpToFpOp, TRUNCF};
+use ttir::ops::forms::UnaryOp;
 use ttir::types::{elem, is_tensor};
 
 /// An 8-bit format.
@@ -126,7 +127,7 @@ fn narrowed(formats: &'static [Small], module: &ir::Module, op: ir::Op) -> Optio
 /// Narrows the registers of a block, four at a time.
 fn narrow_all(formats: &'static [Small], cx: &mut Cx<'_>, op: ir::Op) -> Result<()> {
     let small = narrowed(formats, cx.module, op).expect("the handler is only given for what narrows");
-    let source = cx.module.operands(op)[0];
+    let source = UnaryOp::new(cx.module, op).src();
     let registers = cx.registers(source)?;
     let mut narrow = Vec::with_capacity(registers.len());
     for four in registers.chunks(4) {

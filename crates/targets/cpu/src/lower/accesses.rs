@@ -171,7 +171,7 @@ pub(crate) fn param_of(module: &Module, pointer: Value) -> Option<Value> {
     let Base::Param(number) = trace(module, pointer) else { return None };
     let kernel = std::iter::successors(op_around(module, pointer), |&op| module.parent_op(op))
         .find(|&op| module.is(op, &func::FUNC))?;
-    module.args(module.entry(module.region(kernel, 0))).get(number as usize).copied()
+    module.args(module.entry_of(kernel)).get(number as usize).copied()
 }
 
 /// The operation that makes a value, or in whose region it is an argument.

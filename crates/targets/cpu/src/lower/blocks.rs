@@ -119,7 +119,7 @@ impl Emitter<'_> {
         let buffers: Vec<Buffer> =
             module.results(op).iter().map(|&result| self.arena.of(module.ty(result))).collect();
         let shape = types::shape(module.ty(map.srcs()[0])).to_vec();
-        let block = module.entry(module.region(op, 0));
+        let block = module.entry_of(op);
         self.each_chunk(&shape, pack, |cx, at| {
             if cx.lanes != pack {
                 return cx.unsupported(op, "`pack` is larger than the block");

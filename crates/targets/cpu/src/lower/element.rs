@@ -14,6 +14,7 @@ use ir::{FloatKind, Op};
 use llir::{FunctionBuilder, Purity, Type, Value, intrinsics};
 use maths::MathMachine;
 use ttir::ops::extern_call::{EXTERN_ELEMENTWISE, ExternElementwiseOp};
+use ttir::ops::forms::UnaryOp;
 use ttir::ops::math;
 
 /// Whether the sign of a zero is free, as in a reduction, whose order is open.
@@ -98,7 +99,7 @@ const NARROW: &str = "llvm.x86.avx512bf16.cvtneps2bf16.512";
 pub(crate) fn exp_of_nonpositive(module: &ir::Module, op: Op) -> Option<&'static str> {
     let functions = [(&math::EXP, "exp_nonpositive"), (&math::EXP2, "exp2_nonpositive")];
     let (_, name) = functions.into_iter().find(|(row, _)| module.is(op, row))?;
-    let argument = module.operands(op)[0];
+    let argument = UnaryOp::new(module, op).src();
     let is_wide = ttir::types::elem(module.ty(argument)).as_float().is_some_and(|kind| kind.bits() >= 32);
     (is_wide && ttir::order::is_nonpositive(module, argument)).then_some(name)
 }

@@ -279,7 +279,7 @@ impl Chunks<'_, '_> {
             .zip(vals)
             .map(|(&operand, val)| self.vector(val, module.ty(operand)))
             .collect();
-        let block = module.entry(module.region(op, 0));
+        let block = module.entry_of(op);
         let results = self.inline_region(block, &operands, Zeros::Signed)?;
         Ok(Val::Vector(results[number as usize]))
     }

@@ -29,7 +29,7 @@ pub(crate) fn simplify(module: &mut Module, kernel: Op) -> Moves {
     let mut found = Moves::default();
     let loops: Vec<Op> = module.walk(kernel).into_iter().filter(|&op| module.is(op, &control::FOR)).collect();
     for op in loops {
-        let block = module.entry(module.region(op, 0));
+        let block = module.entry_of(op);
         for index in 1..module.args(block).len() {
             if let Some((carried, amount)) = rewrite(module, op, index) {
                 found.insert(carried, amount);
@@ -41,7 +41,7 @@ pub(crate) fn simplify(module: &mut Module, kernel: Op) -> Moves {
 
 /// Rewrites one carried value; `index` counts the arguments of the body, of which the first is the counter.
 fn rewrite(module: &mut Module, op: Op, index: usize) -> Option<(Value, Amount)> {
-    let block = module.entry(module.region(op, 0));
+    let block = module.entry_of(op);
     let last = module.last_op(block)?;
     let carried = module.args(block)[index];
     let ty = module.ty(carried);

@@ -5,6 +5,7 @@ use super::types;
 use crate::dot::Operands;
 use ir::{FloatKind, Type as IrType, Value as IrValue};
 use ttir::ops::dot::{DotOp, MatmulOp};
+use ttir::ops::forms::UnaryOp;
 use ttir::ops::shape::TransOp;
 use ttir::ops::{arith_cast, constant};
 
@@ -88,7 +89,7 @@ pub(crate) fn is_narrowed_for_amx(module: &ir::Module, machine: &Subtarget, op: 
     let value = module.result(op, 0);
     let of = |value: IrValue| ttir::types::elem(module.ty(value)).as_float();
     of(value) == Some(FloatKind::BF16)
-        && of(module.operands(op)[0]) == Some(FloatKind::F32)
+        && of(UnaryOp::new(module, op).src()) == Some(FloatKind::F32)
         && module.uses(value).iter().all(|&(user, index)| {
             index < 2 && MatmulOp::of(module, user).is_some() && takes_amx(module, machine, user)
         })

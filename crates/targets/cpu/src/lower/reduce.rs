@@ -35,7 +35,7 @@ impl Chunks<'_, '_> {
         counter: Option<Value>,
     ) -> Result<()> {
         let module = self.module;
-        let block = module.entry(module.region(op, 0));
+        let block = module.entry_of(op);
         let is_ordered = CombineOp::new(module, op).neutral().is_none();
         let extreme = if partials.len() > module.results(op).len() { self.extreme(op) } else { None };
         for (number, at) in chunks.iter().enumerate() {
@@ -88,7 +88,7 @@ impl Chunks<'_, '_> {
     pub(crate) fn merge(&mut self, run: &Run<'_>, mut accumulators: Accumulators) -> Result<Accumulators> {
         let ops: Vec<Op> = run.group.carriers().collect();
         for (op, results) in ops.into_iter().zip(&mut accumulators) {
-            let block = self.module.entry(self.module.region(op, 0));
+            let block = self.module.entry_of(op);
             while results.first().is_some_and(|partials| partials.len() > 1) {
                 let half = results[0].len().div_ceil(2);
                 for number in 0..results[0].len() - half {
@@ -178,7 +178,7 @@ impl Chunks<'_, '_> {
 
     /// Combines the lanes of each value until so many are left.
     fn fold_to(&mut self, op: Op, mut values: Vec<Value>, left: u32) -> Result<Vec<Value>> {
-        let block = self.module.entry(self.module.region(op, 0));
+        let block = self.module.entry_of(op);
         let mut lanes = self.b.ty(values[0]).lanes();
         while lanes > left {
             lanes /= 2;

@@ -45,7 +45,7 @@ impl Chunks<'_, '_> {
         buffers: &[Buffer],
     ) -> Result<Vec<Value>> {
         let module = self.module;
-        let block = module.entry(module.region(op, 0));
+        let block = module.entry_of(op);
         let next: Vec<Value> = module
             .operands(op)
             .iter()
@@ -71,7 +71,7 @@ impl Chunks<'_, '_> {
     ) -> Result<(Vec<Value>, Vec<Value>)> {
         let module = self.module;
         let scan = ScanOp::new(module, op);
-        let block = module.entry(module.region(op, 0));
+        let block = module.entry_of(op);
         let mut sums: Vec<Value> =
             scan.srcs().iter().map(|&source| self.eval_vector(source, at)).collect::<Result<_>>()?;
         let mut distance = 1;
@@ -102,7 +102,7 @@ impl Chunks<'_, '_> {
     /// Combines each lane with the one so far before it: where there is none with the neutral element, or not at all.
     fn scan_lanes(&mut self, op: Op, sums: Vec<Value>, distance: u32) -> Result<Vec<Value>> {
         let (module, lanes) = (self.module, self.lanes as i32);
-        let block = module.entry(module.region(op, 0));
+        let block = module.entry_of(op);
         let by = if ScanOp::new(module, op).reverse() { distance as i32 } else { -(distance as i32) };
         let is_inside = |lane: &i32| (0..lanes).contains(&(lane + by));
         if let Some(neutral) = self.neutral(op) {

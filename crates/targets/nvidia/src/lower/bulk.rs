@@ -65,7 +65,7 @@ fn speaks_for_warp(cx: &mut Cx<'_>, condition: Option<Value>) -> Value {
     condition.map_or(elected, |condition| cx.b.and(elected, condition))
 }
 
-/// Where a memory description begins, which is a whole buffer.
+/// Where a memory descriptor begins, which is a whole buffer.
 fn whole(cx: &mut Cx<'_>, op: Op, memory: IrValue) -> Result<Value> {
     let LaneValue::Shared(memory) = cx.get(memory)? else {
         return Err(cx.error(op, "an operand is not in shared memory"));

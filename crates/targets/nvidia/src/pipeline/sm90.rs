@@ -1,4 +1,4 @@
-//! Architectures on which groups of warps multiply from shared memory.
+//! Architectures on which warp groups multiply from shared memory.
 
 use ir::pass::PassRow;
 use ir::passes::{CANONICALIZE, CSE, LICM};

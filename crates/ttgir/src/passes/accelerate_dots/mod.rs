@@ -1,4 +1,4 @@
-//! Gives dots the layouts of the matrix instructions that make them.
+//! Gives dots the layouts of the matrix instructions that compute them.
 //!
 //! ```text
 //! %d = tt.dot %a, %b, %c : tensor<64x32xf16, dot_op of #blocked> * … -> tensor<64x64xf32, #blocked>
@@ -10,7 +10,7 @@
 //! %d = ttg.convert_layout %e : … -> tensor<64x64xf32, #blocked>
 //! ```
 //!
-//! Where groups of warps multiply from shared memory the operands are put there (`ttg.local_alloc`) and the dot becomes
+//! Where warp groups multiply from shared memory the operands are put there (`ttg.local_alloc`) and the dot becomes
 //! `ttng.warp_group_dot`; its left operand may come from registers, as the result of an earlier dot does. Dots that no
 //! instruction fits keep their blocked layout and are made by multiply-and-add. The conversions made here are where
 //! layouts meet, not where data will move: `assign-layouts` decides that next.

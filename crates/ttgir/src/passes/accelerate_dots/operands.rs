@@ -81,7 +81,7 @@ fn fast_bytes(shape: &[i64], bytes: u64, transposed: bool) -> u64 {
     fast as u64 * bytes
 }
 
-/// A matrix in shared memory as groups of warps read it, with the rows or the columns behind each other.
+/// A matrix in shared memory as warp groups read it, with the rows or the columns behind each other.
 fn group_shared(shape: &[i64], bytes: u64, transposed: bool, cga: BasisList) -> SharedEncoding {
     let shape = shape_per_block(&cga, shape);
     let row = fast_bytes(&shape, bytes, transposed);

@@ -1,4 +1,4 @@
-//! Which matrix instruction makes a dot.
+//! Which matrix instruction computes a dot.
 
 use super::{chain, tiles};
 use crate::module::matrix_size;
@@ -26,7 +26,7 @@ pub(super) struct Selected {
     pub(super) cga: BasisList,
 }
 
-/// Why an instruction does not make a dot.
+/// Why an instruction does not compute a dot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Refusal {
     /// It would drop bits of 32-bit floats.
@@ -73,7 +73,7 @@ impl Question {
         }
     }
 
-    /// How an instruction for operands of these types makes the dot.
+    /// How an instruction for operands of these types computes the dot.
     fn answer(&self, row: &'static MatrixRow, [a, b]: [Type; 2]) -> Result<Selected, Refusal> {
         let tf32 = row.a == Number::Tf32 || row.b == Number::Tf32;
         let step = i64::from(match row.fragments {
@@ -132,7 +132,7 @@ pub(super) fn select(module: &Module, op: Op, context: &Context) -> Option<Selec
     Question::of(module, op, context).answers(context).find_map(Result::ok)
 }
 
-/// Whether groups of warps make a dot only of operands that lie along k, the left one from registers if need be, and
+/// Whether warp groups compute a dot only of operands that lie along k, the left one from registers if need be, and
 /// make the transposed dot too.
 pub(super) fn wants_k_fastest(module: &Module, op: Op, context: &Context) -> bool {
     let question = Question::of(module, op, context);
@@ -161,7 +161,7 @@ fn scaled(module: &Module, dot: ScaledDotOp<'_>, context: &Context) -> Option<Se
     rows.into_iter().find_map(|row| question.answer(row, types).ok())
 }
 
-/// Why no instruction makes a dot that was left as it is; `None` where one would.
+/// Why no instruction computes a dot that was left as it is; `None` where one would.
 pub fn no_matrix_instruction(module: &Module, op: Op) -> Option<String> {
     let context = Context::of(module).ok()?;
     let question = Question::of(module, op, &context);

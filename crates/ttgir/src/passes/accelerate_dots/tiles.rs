@@ -2,7 +2,7 @@
 
 use crate::BasisList;
 
-/// The least rows of a block of a cluster that groups of warps, or single warps, have work for.
+/// The least rows of a block of a cluster that warp groups, or single warps, have work for.
 const LEAST_ROWS: [i64; 2] = [64, 16];
 /// The least columns.
 const LEAST_COLUMNS: i64 = 32;

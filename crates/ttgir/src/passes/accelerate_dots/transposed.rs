@@ -1,6 +1,6 @@
 //! Dots of 32-bit floats whose right operand lies along its columns are computed transposed.
 //!
-//! Groups of warps multiply 32-bit floats only where k is the fastest dimension of what they read from shared memory.
+//! Warp groups multiply 32-bit floats only where k is the fastest dimension of what they read from shared memory.
 //! A right operand that was loaded as it lies in a row-major matrix is not of that kind, and to turn it costs more than
 //! the dot. Its transpose may be the left operand, which comes from registers, and lanes load it from shared memory in
 //! any order:
@@ -55,7 +55,7 @@ impl Sum {
     }
 }
 
-/// Whether an instruction of groups of warps could not read the right operand as it lies, and makes the transposed dot
+/// Whether an instruction of warp groups could not read the right operand as it lies, and makes the transposed dot
 /// with both as they lie.
 fn is_better(module: &Module, op: Op, context: &Context) -> bool {
     let dot = MatmulOp::new(module, op);
@@ -90,11 +90,11 @@ fn transpose(module: &mut Module, op: Op, sum: &Sum) {
         let value = turned(&mut builder, value);
         convert(&mut builder, value, &operand_encoding(op_idx, &parent, 0))
     });
-    let product = same_dot(&mut builder, op, [left, right, arg], ty);
+    let transposed = same_dot(&mut builder, op, [left, right, arg], ty);
     if let Some(name) = name {
-        module.set_name(product, &name);
+        module.set_name(transposed, &name);
     }
-    module.set_operand(last, index, product);
+    module.set_operand(last, index, transposed);
     module.erase(op);
 
     let next = module.next(around).expect("a loop is followed by a terminator");

@@ -93,7 +93,7 @@ impl<'m> Graph<'m> {
         layouts: &mut Layouts,
         access: &mut dyn FnMut(Op) -> Option<Access>,
     ) -> Graph<'m> {
-        let body = module.entry(module.region(function, 0));
+        let body = module.entry_of(function);
         let mut cheap = Rematerializable::default();
         cheap.visit(module, body);
         let mut graph = Graph {
@@ -219,7 +219,7 @@ impl<'m> Graph<'m> {
             return carried(module.results(op).get(slot.checked_sub(3)?));
         }
         if module.is(op, &WHILE) {
-            return carried(module.args(module.entry(module.region(op, 0))).get(slot));
+            return carried(module.args(module.entry_of(op)).get(slot));
         }
         if !module.has(op, Traits::TERMINATOR) {
             return self.by_op.get(&op).copied();
@@ -229,7 +229,7 @@ impl<'m> Graph<'m> {
             return carried(module.results(around).get(slot.checked_sub(1)?));
         }
         if module.is(around, &WHILE) {
-            return carried(module.args(module.entry(module.region(around, 0))).get(slot));
+            return carried(module.args(module.entry_of(around)).get(slot));
         }
         carried(module.results(around).get(slot))
     }

@@ -101,11 +101,9 @@ pub(crate) fn boxed(module: &Module, op: Op, layouts: &mut Layouts) -> Option<La
 /// Where each block of a cluster holds all of what it puts into memory of its own: lanes stand side by side along what
 /// is fastest there. `None` without clusters, where any layout will do.
 pub(crate) fn stored(module: &Module, op: Op, layouts: &mut Layouts) -> Option<Layout> {
-    if layouts.blocks == 1 || !AllocOp::is(module, op) {
-        return None;
-    }
-    let encoding = SharedEncoding::of(module.ty(module.result(op, 0)))?;
-    let ty = module.ty(*module.operands(op).first()?);
+    let alloc = AllocOp::of(module, op).filter(|_| layouts.blocks > 1)?;
+    let encoding = SharedEncoding::of(module.ty(alloc.result()))?;
+    let ty = module.ty(alloc.src()?);
     let order = encoding.order();
     let mut per_lane = vec![1; order.len()];
     per_lane[order[0] as usize] = (16 / elem_bytes(elem(ty))).max(1) as u32;

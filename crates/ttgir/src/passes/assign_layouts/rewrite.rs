@@ -144,7 +144,7 @@ impl Rewriter<'_> {
 
     /// Carries a cheap value through a counted loop in a layout; the argument of the body, or the loop's result.
     fn carry(&mut self, op: Op, index: usize, want: Layout, result: bool) -> Value {
-        let body = self.module.entry(self.module.region(op, 0));
+        let body = self.module.entry_of(op);
         let (old_arg, old_result) = (self.module.args(body)[index + 1], self.module.result(op, index));
         let last = self.module.terminator(body);
         let (init, yielded) = (ForOp::new(self.module, op).inits()[index], self.module.operand(last, index));

@@ -37,7 +37,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let loops: Vec<Op> = module.walk(module.top()).into_iter().filter(|&op| module.is(op, &FOR)).collect();
     let mut any_order = Vec::new();
     for around in loops.into_iter().rev() {
-        let body = module.entry(module.region(around, 0));
+        let body = module.entry_of(around);
         let carried = |index| Carried { around, body, index };
         let count = module.results(around).len();
         let mut deferred = 0;

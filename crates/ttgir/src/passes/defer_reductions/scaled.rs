@@ -15,6 +15,7 @@ use super::{Carried, other, used};
 use ir::{Builder, Module, Op, Traits, Value};
 use ttir::ops::arith_float::{ADDF, MULF, SUBF};
 use ttir::ops::constant;
+use ttir::ops::forms::UnaryOp;
 use ttir::types::elem;
 
 /// A carried sum.
@@ -77,7 +78,7 @@ fn find(module: &Module, carried: Carried) -> Option<Scaled> {
 fn is_at_most_one(module: &Module, value: Value) -> bool {
     let made_by = |value: Value, held| module.def_op(value).filter(|&op| module.has(op, held));
     let exponential = made_by(value, Traits::EXPONENTIAL);
-    let exponent = exponential.and_then(|op| module.operands(op).first().copied());
+    let exponent = exponential.map(|op| UnaryOp::new(module, op).src());
     let difference = exponent.and_then(|exponent| module.def_op(exponent)).filter(|&op| module.is(op, &SUBF));
     difference.is_some_and(|op| match module.operands(op) {
         &[number, larger] => {

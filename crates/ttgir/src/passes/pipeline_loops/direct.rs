@@ -65,7 +65,7 @@ pub(super) fn plan(
     let moves: Vec<(Op, Encoding)> =
         ordered.iter().map(|ordered| (ordered.load, ordered.lanes.clone())).collect();
     move_loads(module, function, context.config, &moves);
-    let body = module.entry(module.region(op, 0));
+    let body = module.entry_of(op);
     let loads: Vec<Op> = ordered.iter().map(|ordered| ordered.load).collect();
     let ahead = AddressSlice::of(module, body, &loads).expect("it was computed ahead in another layout");
     let copies = plan.copies.iter().zip(ordered).map(|(copy, ordered)| {

@@ -45,7 +45,7 @@ pub(super) struct Walk<'a> {
 
 /// Carries out a plan. Gives the views of the buffers that an iteration reads.
 pub(super) fn expand(module: &mut Module, op: Op, plan: &PipelinePlan) -> FxHashSet<Value> {
-    let body = module.entry(module.region(op, 0));
+    let body = module.entry_of(op);
     let outer = Outer::of(module, op, plan);
     let whole = outer.as_ref().map_or(op, |outer| outer.op);
     let blocks = plan.copies.iter().map(|copy| make_ring(module, whole, copy, plan.slots)).collect();
@@ -355,7 +355,7 @@ fn issue(
     let args = module.args(body).to_vec();
     let last = module.terminator(body);
     let yielded = module.operands(last).to_vec();
-    // Buffers that lanes have read into registers are free again in front of the dots; those that groups of warps read,
+    // Buffers that lanes have read into registers are free again in front of the dots; those that warp groups read,
     // only once the dots are waited for.
     let dots = module.ops(body).find(|&inner| super::plan::is_dot(module, inner));
     let anchor = match module.ops(body).find(|&inner| module.is(inner, &ASYNC_WAIT)).filter(|_| plan.early) {

@@ -34,7 +34,7 @@ const LATER: u64 = 16;
 
 /// Makes the dots of a loop asynchronous. `ring` are the views of buffers that copies fill ahead.
 pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>, residency: &Residency) {
-    let body = module.entry(module.region(op, 0));
+    let body = module.entry_of(op);
     let words = loop_words(module, op);
     // Another program on the SM is worth more, and so is what would be spilled.
     let is_free = residency.stays(words + LATER) && words <= MOST_WORDS;
@@ -118,8 +118,8 @@ impl Early {
 
 /// Waits for a dot where its result is needed, or its memory may be written; dots that begin in between go on.
 fn wait_when_needed(module: &mut Module, dot: Op) {
-    let product = module.result(dot, 0);
-    let uses = |op: Op| module.walk(op).iter().any(|&inner| module.operands(inner).contains(&product));
+    let result = module.result(dot, 0);
+    let uses = |op: Op| module.walk(op).iter().any(|&inner| module.operands(inner).contains(&result));
     let is_wait = |op: Op| WarpGroupDotWaitOp::of(module, op).is_some();
     let ends = |op: Op| uses(op) || module.has(op, Traits::TERMINATOR);
     let (mut between, mut at) = (0, dot);
@@ -189,13 +189,13 @@ fn wait_before(module: &mut Module, op: Op, carried: Value) {
 
 /// A wait behind a dot, for it and for the memory it reads.
 fn wait_behind(module: &mut Module, dot: Op, pendings: u32) -> Op {
-    let product = module.result(dot, 0);
+    let result = module.result(dot, 0);
     let memory = memory_of(module, dot);
-    let inputs: SmallVec<[Value; 4]> = [product].into_iter().chain(memory).collect();
+    let inputs: SmallVec<[Value; 4]> = [result].into_iter().chain(memory).collect();
     let wait = make_wait(module, dot, &inputs, pendings);
     module.insert_after(dot, wait);
     let whole = module.result(wait, 0);
-    module.replace_uses_if(product, whole, |_, user, _| user != wait);
+    module.replace_uses_if(result, whole, |_, user, _| user != wait);
     wait
 }
 

@@ -57,7 +57,7 @@ pub(crate) struct PipelinePlan {
     pub(crate) distance: usize,
     /// Buffers of each block.
     pub(crate) slots: usize,
-    /// Whether groups of warps read the buffers.
+    /// Whether warp groups read the buffers.
     pub(crate) groups: bool,
     /// Whether copies are begun in front of the reads of an iteration, into a buffer that nobody reads then.
     pub(crate) early: bool,
@@ -71,7 +71,7 @@ pub(crate) fn plan(
     axis: &AxisTable,
     machine: &Machine,
 ) -> Option<PipelinePlan> {
-    let body = module.entry(module.region(op, 0));
+    let body = module.entry_of(op);
     if stages < 2 || has_inner_loop(module, body) {
         return None;
     }

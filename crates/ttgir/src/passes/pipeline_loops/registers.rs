@@ -64,7 +64,7 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<PrefetchPlan> {
     if module.extra_attr(op, UNROLL.name).is_some() {
         return None;
     }
-    let body = module.entry(module.region(op, 0));
+    let body = module.entry_of(op);
     let inside = module.walk(op);
     let is_barred = |&inner: &Op| {
         module.row(inner).writes()
@@ -126,7 +126,7 @@ fn load_for(
 }
 
 fn prefetch(module: &mut Module, op: Op, plan: &PrefetchPlan) {
-    let body = module.entry(module.region(op, 0));
+    let body = module.entry_of(op);
     let of = ForOp::new(module, op);
     let (lower, upper, step) = (of.lower(), of.upper(), of.step());
     let args = module.args(body).to_vec();

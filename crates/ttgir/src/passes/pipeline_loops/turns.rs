@@ -1,4 +1,4 @@
-//! Groups of warps that take turns with the matrix units, so that one computes what lies between its dots while
+//! Warp groups that take turns with the matrix units, so that one computes what lies between its dots while
 //! another's are made.
 //!
 //! ```text
@@ -13,7 +13,7 @@
 //!                                         give the turn away
 //! ```
 //!
-//! Without turns, groups of warps that begin together stay together: the matrix units rest while all of them compute.
+//! Without turns, warp groups that begin together stay together: the matrix units rest while all of them compute.
 //! For loops whose warps wait for memory alone ([`super::roles`]), with two dots of which the second one goes on
 //! into the next iteration. Left out: loops with conditions, loads and stores in them, as their lanes may wait for each
 //! other across groups.
@@ -31,7 +31,7 @@ use ttir::ops::reduce::CombineOp;
 /// Warps of a group that makes dots together.
 const GROUP: u32 = 4;
 
-/// Lets the groups of warps of a loop take turns, if its dots and what lies between them allow it; gives where they
+/// Lets the warp groups of a loop take turns, if its dots and what lies between them allow it; gives where they
 /// wait for it in the loop.
 pub(super) fn take_turns(module: &mut Module, op: Op, context: &Context) -> Option<Op> {
     let least = context.machine.turns.filter(|_| context.config.num_warps == 2 * GROUP)?;
@@ -53,7 +53,7 @@ fn is_long(module: &Module, dot: Op, least: u32) -> bool {
     block_shape(module, left).last().is_some_and(|&k| k >= i64::from(least))
 }
 
-/// The dots of a loop whose groups of warps can take turns.
+/// The dots of a loop whose warp groups can take turns.
 fn dots(module: &Module, op: Op) -> Option<(Op, Op)> {
     let body = ForOp::new(module, op).body();
     let allowed = |op: Op| {

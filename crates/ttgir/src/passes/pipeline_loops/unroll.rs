@@ -228,7 +228,7 @@ fn unroll(module: &mut Module, op: Op, plan: &UnrollPlan) {
     let motions =
         unrolled.as_ref().map(|unrolled| motions(&mut builder, op, unrolled, plan)).unwrap_or_default();
     let wide = make_loop(&mut builder, op, [upper, step]);
-    let block = builder.module.entry(builder.module.region(wide, 0));
+    let block = builder.module.entry_of(wide);
     builder.place = Place::End(block);
     let conditions = match &unrolled {
         Some(unrolled) => conditions(&mut builder, block, upper, unrolled, plan),
@@ -267,17 +267,16 @@ fn conditions(
 
 /// A loop like another one, with an empty body.
 fn make_loop(builder: &mut Builder<'_>, op: Op, [upper, step]: [Value; 2]) -> Op {
-    let mut operands = builder.module.operands(op).to_vec();
-    operands[1] = upper;
-    operands[2] = step;
+    let of = ForOp::new(builder.module, op);
+    let operands = [of.lower(), upper, step].into_iter().chain(of.inits().iter().copied()).collect();
     let types = |values: &[Value], module: &Module| -> Vec<Type> {
         values.iter().map(|&value| module.ty(value)).collect()
     };
     let results = types(builder.module.results(op), builder.module);
-    let body = builder.module.entry(builder.module.region(op, 0));
+    let body = builder.module.entry_of(op);
     let args = types(builder.module.args(body), builder.module);
     let init = OpInit {
-        operands: operands.into_iter().collect(),
+        operands,
         results: results.into_iter().collect(),
         attrs: builder.module.attrs(op).iter().cloned().collect(),
         regions: 1,
@@ -296,8 +295,8 @@ fn make_loop(builder: &mut Builder<'_>, op: Op, [upper, step]: [Value; 2]) -> Op
 
 /// The iterations, each with the loads of all in front, and the condition that the loop has it.
 fn repeat(builder: &mut Builder<'_>, op: Op, wide: Op, plan: &UnrollPlan, copies: &Copies) {
-    let body = builder.module.entry(builder.module.region(op, 0));
-    let block = builder.module.entry(builder.module.region(wide, 0));
+    let body = builder.module.entry_of(op);
+    let block = builder.module.entry_of(wide);
     let old = builder.module.args(body).to_vec();
     let new = builder.module.args(block).to_vec();
     let ops: Vec<Op> = builder.module.ops(body).collect();

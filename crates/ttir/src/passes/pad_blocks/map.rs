@@ -55,7 +55,7 @@ fn under_condition(pad: &mut Pad<'_>, op: Op, valid: Value, pack: usize) {
         regions: 1,
     };
     let new = b.insert(row, init);
-    let from = pad.module.entry(pad.module.region(op, 0));
+    let from = pad.module.entry_of(op);
     let region = pad.module.region(new, 0);
     let to = pad.module.add_block(region);
     conditional(pad.module, from, to, pack);

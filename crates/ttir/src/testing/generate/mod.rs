@@ -178,7 +178,7 @@ fn make_body(
 /// Stores what is known at the end, at most one value of each type and tolerance, and makes the inputs.
 fn finish(mut random: Random, module: Module, known: Vec<Known>, programs: u32, inputs: &[Type]) -> Program {
     let function = module.symbol(KERNEL);
-    let block = function.map(|function| module.entry(module.region(function, 0)));
+    let block = function.map(|function| module.entry_of(function));
     let mut program =
         Program { module, kernel: KERNEL, grid: [programs, 1, 1], args: Vec::new(), outputs: Vec::new() };
     let Some((function, block)) = function.zip(block) else { return program };

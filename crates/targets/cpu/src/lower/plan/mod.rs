@@ -379,9 +379,9 @@ impl Planner<'_, '_> {
         let module = self.module;
         let operands = module.operands(op).to_vec();
         let outer = self.available(&self.captured(op), Why::Whole(module.row(op).name));
-        let shape = types::shape(module.ty(operands[0])).to_vec();
-        let axis = CombineOp::new(module, op).axis();
-        let group = self.root(&operands, &shape, Some(axis), outer);
+        let combine = CombineOp::new(module, op);
+        let shape = types::shape(module.ty(combine.srcs()[0])).to_vec();
+        let group = self.root(&operands, &shape, Some(combine.axis()), outer);
         let results = module.results(op).to_vec();
         let blocks: Vec<Value> = results.iter().copied().filter(|&value| self.is_block(value)).collect();
         let buffers = blocks.iter().map(|&value| self.given.arena.of(module.ty(value))).collect();
@@ -422,8 +422,8 @@ impl Planner<'_, '_> {
     fn store(&mut self, op: Op) {
         let module = self.module;
         let access = access::of(module, op);
-        let operands = module.operands(op).to_vec();
-        let shape = types::shape(module.ty(operands[0])).to_vec();
+        let (operands, ptr) = (module.operands(op).to_vec(), AccessOp::new(module, op).ptr());
+        let shape = types::shape(module.ty(ptr)).to_vec();
         let mut visit = Visit::new(Why::Apart);
         for &operand in &operands {
             self.look(operand, true, &mut visit);
@@ -431,7 +431,7 @@ impl Planner<'_, '_> {
         self.settle(&access, &visit.fresh);
         let floor = self.floor(&access);
         self.current = access;
-        let group = self.root_of(&operands, &shape, None, floor, Some(operands[0]));
+        let group = self.root_of(&operands, &shape, None, floor, Some(ptr));
         let access = std::mem::take(&mut self.current);
         self.accesses[group].extend(&access);
         self.push_root(group, Root::Store(op));
@@ -458,7 +458,7 @@ impl Planner<'_, '_> {
         let module = self.module;
         let operands = module.operands(op).to_vec();
         let outer = self.available(&self.captured(op), Why::Whole(module.row(op).name));
-        let shape = types::shape(module.ty(operands[0])).to_vec();
+        let shape = types::shape(module.ty(CombineOp::new(module, op).srcs()[0])).to_vec();
         let group = self.root(&operands, &shape, None, outer);
         self.push_root(group, Root::Scan(op));
         for &result in module.results(op) {
