@@ -3,7 +3,9 @@
 use crate::types::{VALUE_LIKE, elem, is_tensor};
 use ir::text::{ParseError, Parser, Printer};
 use ir::view::AnyAttr;
-use ir::{Attr, Builder, CostClass, Elements, Format, Infer, Op, OpInit, OpRow, Traits, Type, Value, one};
+use ir::{
+    Attr, Builder, CostClass, Elements, Format, Infer, Module, Op, OpInit, OpRow, Traits, Type, Value, one,
+};
 use smallvec::{SmallVec, smallvec};
 
 /// Rows of this file.
@@ -79,6 +81,12 @@ pub fn splat_bits(attr: &Attr) -> Option<u64> {
         Attr::Dense { elements: Elements::Splat(bits), .. } => Some(*bits),
         _ => None,
     }
+}
+
+/// The float that a value is, a scalar or a block of equal elements, if it is a constant.
+pub fn number(module: &Module, value: Value) -> Option<f64> {
+    let kind = elem(module.ty(value)).as_float()?;
+    Some(ir::scalar::float_value(kind, splat_bits(module.constant(value)?)?))
 }
 
 /// Builds a constant of type `ty` from the raw bits of an element.

@@ -14,7 +14,7 @@
 //! A lane that has met nothing but -inf so far has -inf for its maximum; there 0 is subtracted instead, so that its
 //! terms are `exp(-inf)`, which is 0, and not `exp(-inf + inf)`. A NaN or +inf in `x` makes the sum NaN as before.
 //! Where the first blocks are all -inf and later ones are not, the result is the sum, and not NaN. Without a turn of
-//! the loop the initial values stay.
+//! the loop the initial values stay. The term of a sum that begins with 0 and -inf is left out ([`begins_empty`]).
 
 use super::private::{Reduction, Split};
 use super::running::{behind, combined};
@@ -90,9 +90,13 @@ pub(super) fn defer(module: &mut Module, carried: Carried) -> bool {
     let scale = exponential(&mut builder, exp, maxima, tops);
     let terms = builder.build_as(&MULF, &[sums, scale], &[], private);
     let terms = split.finish(&mut builder, total.op, terms, ty);
-    let scale = exponential(&mut builder, exp, first_max, top);
-    let start = builder.build_as(&MULF, &[first_sum, scale], &[], ty);
-    let all = builder.build_as(&ADDF, &[start, terms], &[], ty);
+    let all = if begins_empty(builder.module, first_max, first_sum) {
+        terms
+    } else {
+        let scale = exponential(&mut builder, exp, first_max, top);
+        let start = builder.build_as(&MULF, &[first_sum, scale], &[], ty);
+        builder.build_as(&ADDF, &[start, terms], &[], ty)
+    };
     let turned = builder.build(&CMPI, &bounds, &CmpIOp::attrs(CmpIPredicate::Slt));
     let last = builder.build_as(&SELECT, &[turned, all, first_sum], &[], ty);
     for (user, index) in users {
@@ -100,6 +104,13 @@ pub(super) fn defer(module: &mut Module, carried: Carried) -> bool {
     }
     erase_unused(module, carried);
     true
+}
+
+/// Whether a sum begins as that of no terms, below -inf. Where `d0 * exp(m0 - t)` is NaN then, as `t` is -inf or NaN, a
+/// lane's term is too.
+fn begins_empty(module: &Module, first_max: Value, first_sum: Value) -> bool {
+    constant::number(module, first_max) == Some(f64::NEG_INFINITY)
+        && constant::number(module, first_sum) == Some(0.0)
 }
 
 /// Erases, from the end of the body on, what has lost its users.

@@ -15,10 +15,8 @@ use super::Powers;
 use crate::ops::arith_float::{ADDF, MAXNUMF, MULF, NEGF, SUBF};
 use crate::ops::arith_int::ANDI;
 use crate::ops::compare::{CMPF, CmpFOp, CmpFPredicate, SELECT, SelectOp};
-use crate::ops::constant;
+use crate::ops::constant::{self, number};
 use crate::ops::math::ABSF;
-use crate::types::elem;
-use ir::scalar::float_value;
 use ir::{Builder, Module, Op, Value};
 
 /// The sum of a pair of exponentials.
@@ -108,12 +106,6 @@ fn masked(module: &Module, power: Value, of: Value) -> Option<(Value, Option<Val
         && compare.lhs() == of
         && number(module, compare.rhs()) == Some(f64::NEG_INFINITY);
     fits.then(|| (select.result(), Some(compare.result())))
-}
-
-/// The number that a value is everywhere.
-fn number(module: &Module, value: Value) -> Option<f64> {
-    let kind = elem(module.ty(value)).as_float()?;
-    Some(float_value(kind, constant::splat_bits(module.constant(value)?)?))
 }
 
 /// The other operand of an operation of two.
