@@ -26,7 +26,7 @@ use ttir::ops::access::AccessOp;
 use ttir::ops::descriptor::{self, DescriptorLoadOp};
 use ttir::ops::func::{FuncOp, kernels};
 use ttir::ops::shape::{TRANS, TransOp};
-use ttir::types::{elem, elem_bytes, is_tensor, shape, tensordesc};
+use ttir::types::{elem, elem_bytes, is_tensor, numel, shape, tensordesc};
 
 /// Attribute of a kernel: what a launch must be, as `ttir::boxes` writes it.
 pub static GUARDS: DeclaredKey = DeclaredKey::new("tt.guards", "What a launch of the kernel must be.");
@@ -37,6 +37,9 @@ pub static LOAD_NOTES: DeclaredKey =
 
 /// Elements along an axis of which nothing is known but that the program stays inside.
 const UNBOUNDED: i64 = i32::MAX as i64;
+
+/// Bytes of shared memory that a bulk copy's place is a multiple of.
+const COPY_ALIGNMENT: u64 = 128;
 
 /// Loads of boxes become loads by descriptors.
 pub(crate) static BOX_LOADS: PassRow = PassRow {
@@ -60,14 +63,48 @@ pub fn load_notes(module: &Module, kernel: Op) -> Vec<String> {
 /// others, of loads those that feed dots in loops, would not.
 fn box_accesses(module: &Module, kernel: Op, stores: bool) -> Boxes {
     let inside = module.walk(kernel);
-    let loads: Vec<Op> = inside.iter().copied().filter(|&op| is_wanted(module, kernel, op)).collect();
+    let loads = inside.iter().copied().filter(|&op| is_wanted(module, kernel, op));
+    let (rows, matrices): (Vec<Op>, Vec<Op>) = loads.partition(|&op| is_row(module, op));
     let stores: Vec<Op> = inside.iter().copied().filter(|&op| stores && is_block_store(module, op)).collect();
-    if loads.is_empty() && (stores.is_empty() || !inside.iter().any(|&op| is_dot(module, op))) {
+    if matrices.is_empty() && (stores.is_empty() || !inside.iter().any(|&op| is_dot(module, op))) {
         return Boxes::default();
     }
     let entry = FuncOp::new(module, kernel).entry();
     let axis = axis::analyze(module, kernel);
-    boxes::analyze(module, kernel, (&loads, &stores), |access| fits(module, entry, &axis, access))
+    let analyze = |loads: &[Op]| {
+        boxes::analyze(module, kernel, (loads, &stores), |access| fits(module, entry, &axis, access))
+    };
+    let mut found = analyze(&matrices);
+    let mut beside = rows_beside(module, &rows, &found);
+    while !beside.is_empty() {
+        let with_rows = analyze(&[&matrices[..], &beside].concat());
+        if with_rows.refused.len() == found.refused.len() {
+            found = with_rows;
+            break;
+        }
+        beside = rows_beside(module, &beside, &with_rows);
+    }
+    let is_found = |found: &Boxes, op: Op| found.loads.iter().any(|load| load.op == op);
+    let lanes: Vec<Op> = rows.into_iter().filter(|&op| !is_found(&found, op)).collect();
+    found.refused.extend(lanes.into_iter().map(|op| (op, "it is a row, and lanes copy other blocks of its loop as well")));
+    found
+}
+
+/// Whether a load gives a block of one dimension.
+fn is_row(module: &Module, load: Op) -> bool {
+    shape(module.ty(module.result(load, 0))).len() == 1
+}
+
+/// Rows that are loaded in loops all of whose other blocks are boxes: lanes have nothing to copy there then. By itself a
+/// row is not worth a bulk copy.
+fn rows_beside(module: &Module, rows: &[Op], found: &Boxes) -> Vec<Op> {
+    let around = |op: Op| {
+        let mut parents = std::iter::successors(module.parent_op(op), |&op| module.parent_op(op));
+        parents.find(|&op| module.has(op, Traits::LOOP))
+    };
+    let has_boxes = |row: Op| found.loads.iter().any(|load| around(load.op) == around(row));
+    let has_others = |row: Op| found.refused.iter().any(|&(other, _)| around(other) == around(row));
+    rows.iter().copied().filter(|&row| has_boxes(row) && !has_others(row)).collect()
 }
 
 /// Whether a load feeds a dot in a loop.
@@ -100,11 +137,15 @@ fn fits(module: &Module, entry: Block, axis: &AxisTable, load: &BoxAccess) -> Re
     if !begins_aligned(columns.divisor(|atom| axis.info(module, atom).every(0)), bytes) {
         return Err("where its rows begin is not known to be a multiple of 16 bytes");
     }
-    if is_box(desc_type(module, load), shape(desc_type(module, load))) {
-        Ok(())
-    } else {
-        Err("its block is none that bulk copies can move")
+    let ty = desc_type(module, load);
+    if !is_box(ty, shape(ty)) {
+        return Err("its block is none that bulk copies can move");
     }
+    // One block of a ring lies behind the other.
+    if !(numel(ty) as u64 * bytes).is_multiple_of(COPY_ALIGNMENT) {
+        return Err("its block is no multiple of 128 bytes");
+    }
+    Ok(())
 }
 
 /// The axes of a block, the fastest one last.

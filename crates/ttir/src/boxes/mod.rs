@@ -11,8 +11,8 @@
 //! a remainder or a selection takes back into the tensor (`% M`) may be read as zeros only where nothing of them is
 //! stored ([`dead`]).
 //!
-//! A pure function of the code. Left out: addresses that are themselves loaded, masks of other forms, blocks that are
-//! no matrices.
+//! A block of one dimension is a box of a single row. A pure function of the code. Left out: addresses that are
+//! themselves loaded, masks of other forms, blocks of three dimensions and more.
 
 mod dead;
 mod forms;
@@ -221,18 +221,19 @@ impl<'m> Finder<'m> {
             return Err("its addresses are no offsets from a parameter");
         }
         let sizes = shape(module.ty(pointer));
-        if sizes.len() != 2 {
-            return Err("its block is no matrix");
+        if !(1..=2).contains(&sizes.len()) {
+            return Err("its block is no row and no matrix");
         }
         let along: Option<Vec<_>> = address.offset.axes.iter().cloned().collect();
         let along = along.ok_or("its addresses are equal along an axis")?;
         let neighbours = |axis: &forms::Axis| axis.scale.as_constant() == Some(1);
         let fastest = along.iter().position(neighbours).ok_or("no axis has neighbours in memory")?;
-        let other = 1 - fastest;
-        if neighbours(&along[other]) {
-            return Err("both axes have neighbours in memory");
-        }
-        let (rows, columns) = address.offset.uniform.split_by(&along[other].scale);
+        let uniform = &address.offset.uniform;
+        let (rows, columns) = match along.iter().enumerate().find(|&(at, _)| at != fastest) {
+            Some((_, other)) if neighbours(other) => return Err("both axes have neighbours in memory"),
+            Some((_, other)) => uniform.split_by(&other.scale),
+            None => (Poly::constant(0), uniform.clone()),
+        };
         let mut axes = Vec::new();
         for (at, (axis, &size)) in along.into_iter().zip(sizes).enumerate() {
             let start = if at == fastest { columns.clone() } else { rows.clone() };
