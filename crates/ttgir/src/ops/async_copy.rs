@@ -80,7 +80,7 @@ pub static ASYNC_COMMIT_GROUP: OpRow = OpRow {
 ir::op_view! {
     AsyncWaitOp of ASYNC_WAIT {
         operands { tokens: Variadic TOKEN_ONLY }
-        attrs { num: u32 }
+        attrs { num / set_num: u32 }
         results { token: One TOKEN_ONLY }
     }
 }

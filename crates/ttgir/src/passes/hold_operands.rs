@@ -34,7 +34,7 @@ pub static HOLD_OPERANDS: PassRow = PassRow {
 };
 
 /// Rows of an instruction of a group of warps.
-const ROWS: u32 = 64;
+pub(super) const ROWS: u32 = 64;
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let context = Context::of(module)?;

@@ -5,6 +5,7 @@ use crate::Encoding;
 use crate::ops::group_dot::{WARP_GROUP_DOT, WarpGroupDotOp};
 use ir::{Module, Op, Value};
 use layout::Dim;
+use rustc_hash::FxHashSet;
 use ttir::ops::control::{FOR, ForOp, yielded};
 use ttir::types::{elem, is_tensor, shape};
 
@@ -44,6 +45,15 @@ impl Residency {
         programs(words.max(self.most)) >= programs(self.most)
     }
 
+    /// Whether a lane has so many more registers for a loop with all that it holds, made operands among it, and an SM
+    /// holds as many programs, and several. Addresses are not counted: what is needed at the same time is less than all.
+    pub(super) fn has_room(&self, module: &Module, op: Op, more: u64) -> bool {
+        let dots = dots_of(module, op);
+        let all = loop_words(module, op) - 2 * RESERVE + made_operand(module, op, &dots) + held(module, op, &dots);
+        let is_several = self.sm_registers / (self.lanes * self.most.max(1)) > 1;
+        is_several && all + more <= self.lane_registers && self.stays(loop_words(module, op) + more)
+    }
+
     /// Whether an SM that holds several programs of a loop holds a single one where each has a warp more. Not asked of
     /// loops that need nearly all registers of a lane: they may spill.
     pub(super) fn is_single_beside_a_warp(&self, module: &Module, op: Op) -> bool {
@@ -61,6 +71,13 @@ impl Residency {
 pub(super) fn made_operand(module: &Module, op: Op, dots: &[Op]) -> u64 {
     let lefts = dots.iter().map(|&dot| WarpGroupDotOp::new(module, dot).a());
     lefts.filter(|&left| !module.is_outside(left, op)).map(|left| words(module, left)).max().unwrap_or(0)
+}
+
+/// Registers of left operands that stay in registers through a loop.
+fn held(module: &Module, op: Op, dots: &[Op]) -> u64 {
+    let lefts = dots.iter().map(|&dot| WarpGroupDotOp::new(module, dot).a());
+    let all: FxHashSet<Value> = lefts.filter(|&left| module.is_outside(left, op)).collect();
+    all.into_iter().map(|left| words(module, left)).sum()
 }
 
 /// The dots of warp groups in the body of a loop.

@@ -20,13 +20,27 @@ use ttir::ops::control::ForOp;
 use ttir::ops::shape::{EXPAND_DIMS, ExpandDimsOp, TRANS, TransOp};
 use ttir::types::{elem, shape};
 
+/// A loop whose copies are begun ahead.
+pub(super) struct Expanded {
+    /// Views of the buffers that an iteration reads.
+    pub(super) views: FxHashSet<Value>,
+    pub(super) rings: Rings,
+    pub(super) state: PipelineState,
+    pub(super) distance: usize,
+    pub(super) slots: usize,
+    /// Whether lanes copy some of the blocks.
+    pub(super) has_lane_copies: bool,
+    /// Whether copies end with the loop, and do not go on over the iterations of another one around it.
+    pub(super) ends: bool,
+}
+
 /// The numbers of the buffers that an iteration fills and reads, and the phase of the barrier that it waits for.
 pub(super) struct PipelineState {
     fills: Option<Value>,
     pub(super) reads: Option<Value>,
     /// The buffer that the iteration before has read.
     pub(super) before: Option<Value>,
-    phase: Option<Value>,
+    pub(super) phase: Option<Value>,
     /// The number of the last buffer that was read and the phase of its barrier, behind the loops.
     pub(super) left: Option<[Value; 2]>,
 }
@@ -43,8 +57,8 @@ pub(super) struct Walk<'a> {
     pub(super) is_bulk: bool,
 }
 
-/// Carries out a plan. Gives the views of the buffers that an iteration reads.
-pub(super) fn expand(module: &mut Module, op: Op, plan: &PipelinePlan) -> FxHashSet<Value> {
+/// Carries out a plan.
+pub(super) fn expand(module: &mut Module, op: Op, plan: &PipelinePlan) -> Expanded {
     let body = module.entry_of(op);
     let outer = Outer::of(module, op, plan);
     let whole = outer.as_ref().map_or(op, |outer| outer.op);
@@ -54,12 +68,12 @@ pub(super) fn expand(module: &mut Module, op: Op, plan: &PipelinePlan) -> FxHash
     let loops: Vec<Op> = outer.iter().map(|outer| outer.op).chain([op]).collect();
     let fills_from = Some((plan.distance - 1) % plan.slots);
     let walk = Walk { loops: &loops, slots: plan.slots, fills_from, from: None, is_bulk: plan.has(true) };
-    let views = match &outer {
+    let (views, state) = match &outer {
         Some(outer) => {
             let state = carry_state(module, &walk);
             let views = read(module, body, plan, &rings, &state);
             across::begin_all(module, op, (plan, outer), &rings, |builder| fills(builder, &state));
-            views
+            (views, state)
         }
         None => {
             let states = prologue(module, op, body, plan, &rings);
@@ -67,14 +81,16 @@ pub(super) fn expand(module: &mut Module, op: Op, plan: &PipelinePlan) -> FxHash
             let views = read(module, body, plan, &rings, &state);
             let ahead: Vec<Value> = states.iter().map(|&state| carry(module, op, body, state)).collect();
             issue(module, op, body, plan, &rings, &ahead, &state);
-            views
+            (views, state)
         }
     };
     drain(module, whole, plan, &rings);
     for copy in &plan.copies {
         module.erase(copy.load);
     }
-    views
+    let (distance, slots) = (plan.distance, plan.slots);
+    let (has_lane_copies, ends) = (plan.has(false), outer.is_none());
+    Expanded { views, rings, state, distance, slots, has_lane_copies, ends }
 }
 
 pub(super) fn make_ring(module: &mut Module, op: Op, copy: &PipelinedLoad, slots: usize) -> Value {

@@ -16,6 +16,8 @@
 //! wait %t                                wait %t {pendings = 1}
 //! ```
 
+use super::expand::Expanded;
+use super::next_dot::begin_next;
 use super::plan::outlives_iteration;
 use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT, WarpGroupDotOp, WarpGroupDotWaitOp};
 use crate::passes::residency::{Residency, dots_of, loop_words};
@@ -32,22 +34,35 @@ const MOST_WORDS: u64 = 232;
 /// place of 160).
 const LATER: u64 = 16;
 
-/// Makes the dots of a loop asynchronous. `ring` are the views of buffers that copies fill ahead.
-pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>, residency: &Residency) {
+/// Makes the dots of a loop asynchronous. `ring` are the views of buffers that copies fill ahead; with what `expanded`
+/// says of them the first dot may begin an iteration earlier.
+pub(super) fn overlap(
+    module: &mut Module,
+    op: Op,
+    ring: &FxHashSet<Value>,
+    residency: &Residency,
+    expanded: Option<&Expanded>,
+) {
     let body = module.entry_of(op);
     let words = loop_words(module, op);
     // Another program on the SM is worth more, and so is what would be spilled.
     let is_free = residency.stays(words + LATER) && words <= MOST_WORDS;
+    let mut next = None;
     if is_free {
         begin_early(module, op);
+        next = expanded.and_then(|expanded| begin_next(module, op, expanded, residency));
     }
     let dots = dots_of(module, op);
     let mut late = Vec::new();
     for dot in dots {
         WarpGroupDotOp::set_is_async(module, dot, true);
+        if next == Some(dot) {
+            wait_at_end(module, body, dot);
+            continue;
+        }
         match carried_number(module, body, dot).filter(|_| may_go_on(module, body, dot, ring)) {
             Some(number) if adds_up(module, body, dot, number) => {
-                match first_write(module, body, dot) {
+                match first_write(module, body, dot, next.is_some()) {
                     Some(first) => wait_before(module, first, module.args(body)[number + 1]),
                     None => _ = wait_behind(module, dot, 1),
                 }
@@ -96,14 +111,13 @@ impl Early {
         let (mut with, mut found) = (Vec::new(), None);
         for op in std::iter::successors(module.prev(dot), |&op| module.prev(op)) {
             let is_needed = module.results(op).iter().any(|result| needed.contains(result));
-            let is_view = module.results(op).iter().all(|&result| memdesc(module.ty(result)).is_some());
             if module.is(op, &WARP_GROUP_DOT) {
                 if is_needed {
                     break;
                 }
                 found = Some(Early { behind: op, with: with.iter().rev().copied().collect() });
             } else if is_needed {
-                if !is_view || !module.has(op, Traits::PURE) {
+                if !is_view(module, op) {
                     break;
                 }
                 needed.extend(module.operands(op));
@@ -114,6 +128,12 @@ impl Early {
         }
         found
     }
+}
+
+/// Whether an operation gives another view of shared memory.
+pub(super) fn is_view(module: &Module, op: Op) -> bool {
+    let is_memory = |&result: &Value| memdesc(module.ty(result)).is_some();
+    module.results(op).iter().all(is_memory) && module.has(op, Traits::PURE)
 }
 
 /// Waits for a dot where its result is needed, or its memory may be written; dots that begin in between go on.
@@ -138,8 +158,17 @@ fn wait_when_needed(module: &mut Module, dot: Op) {
     module.move_before(at, wait);
 }
 
+/// Waits for a dot at the end of the body; those that begin behind it go on.
+fn wait_at_end(module: &mut Module, body: Block, dot: Op) {
+    let behind = std::iter::successors(module.next(dot), |&op| module.next(op));
+    let behind = behind.filter(|&op| module.is(op, &WARP_GROUP_DOT)).count() as u32;
+    let wait = wait_behind(module, dot, behind);
+    let last = module.terminator(body);
+    module.move_before(last, wait);
+}
+
 /// The number of the carried value that a dot becomes, if it becomes nothing else.
-fn carried_number(module: &Module, body: Block, dot: Op) -> Option<usize> {
+pub(super) fn carried_number(module: &Module, body: Block, dot: Op) -> Option<usize> {
     match module.uses(module.result(dot, 0)) {
         &[(user, slot)] if Some(user) == module.last_op(body) => Some(slot as usize),
         _ => None,
@@ -152,19 +181,19 @@ fn may_go_on(module: &Module, body: Block, dot: Op, ring: &FxHashSet<Value>) -> 
 }
 
 /// The memory that a dot reads.
-fn memory_of(module: &Module, dot: Op) -> SmallVec<[Value; 2]> {
+pub(super) fn memory_of(module: &Module, dot: Op) -> SmallVec<[Value; 2]> {
     module.operands(dot).iter().copied().filter(|&value| memdesc(module.ty(value)).is_some()).collect()
 }
 
 /// Whether the carried value is used by nothing but the dot, as what it adds to.
-fn adds_up(module: &Module, body: Block, dot: Op, number: usize) -> bool {
+pub(super) fn adds_up(module: &Module, body: Block, dot: Op, number: usize) -> bool {
     let arg = module.args(body)[number + 1];
     module.uses(arg).len() == 1 && WarpGroupDotOp::new(module, dot).c() == arg
 }
 
 /// The first operation of an iteration that may write registers which the dot of the iteration before reads: one that
-/// its left operand depends on.
-fn first_write(module: &Module, body: Block, dot: Op) -> Option<Op> {
+/// its left operand depends on, other than dots if these are not to be waited with.
+fn first_write(module: &Module, body: Block, dot: Op, goes_on: bool) -> Option<Op> {
     let mut stack = vec![WarpGroupDotOp::new(module, dot).a()];
     let mut seen: FxHashSet<Op> = FxHashSet::default();
     while let Some(value) = stack.pop() {
@@ -176,19 +205,22 @@ fn first_write(module: &Module, body: Block, dot: Op) -> Option<Op> {
             stack.extend(module.operands(def));
         }
     }
-    module.ops(body).find(|op| seen.contains(op))
+    module.ops(body).find(|&op| seen.contains(&op) && !(goes_on && module.is(op, &WARP_GROUP_DOT)))
 }
 
-/// Waits for all dots in front of an operation; what uses the carried sum uses what the wait gives.
+/// Waits for the dots of the iteration before in front of an operation; what uses the carried sum uses what the wait
+/// gives.
 fn wait_before(module: &mut Module, op: Op, carried: Value) {
-    let wait = make_wait(module, op, &[carried], 0);
+    let begun = std::iter::successors(module.prev(op), |&op| module.prev(op));
+    let begun = begun.filter(|&op| module.is(op, &WARP_GROUP_DOT)).count() as u32;
+    let wait = make_wait(module, op, &[carried], begun);
     module.insert_before(op, wait);
     let whole = module.result(wait, 0);
     module.replace_uses_if(carried, whole, |_, user, _| user != wait);
 }
 
 /// A wait behind a dot, for it and for the memory it reads.
-fn wait_behind(module: &mut Module, dot: Op, pendings: u32) -> Op {
+pub(super) fn wait_behind(module: &mut Module, dot: Op, pendings: u32) -> Op {
     let result = module.result(dot, 0);
     let memory = memory_of(module, dot);
     let inputs: SmallVec<[Value; 4]> = [result].into_iter().chain(memory).collect();

@@ -27,6 +27,7 @@ mod expand;
 mod group_dots;
 mod motion;
 mod nest;
+mod next_dot;
 mod plan;
 mod producer;
 mod registers;
@@ -101,18 +102,18 @@ fn pipeline(
             };
             refuse_roles(module, op, context, reason);
         }
-        group_dots::overlap(module, op, &FxHashSet::default(), residency);
+        group_dots::overlap(module, op, &FxHashSet::default(), residency, None);
         return Vec::new();
     };
     let Some(nest) = nest(module, op, &plan, (context, residency), axis) else {
         let ring = expand::expand(module, op, &plan);
-        group_dots::overlap(module, op, &ring, residency);
+        group_dots::overlap(module, op, &ring.views, residency, Some(&ring));
         return Vec::new();
     };
     let readers = roles::split(module, &nest, context);
     for reader in &readers {
         module.set_extra(reader.op, NUM_STAGES.key(), None);
-        group_dots::overlap(module, reader.op, &reader.views, residency);
+        group_dots::overlap(module, reader.op, &reader.views, residency, None);
         let turn = turns::take_turns(module, reader.op, context);
         reader.release(module, turn);
     }
