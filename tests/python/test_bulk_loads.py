@@ -420,3 +420,113 @@ def test_attention(rng, causal, masked):
     torch.testing.assert_close(out.double(), expected, rtol=1e-2, atol=1e-2)
     # Where a head begins is a number of columns, which have no end that a mask names.
     assert maps(kernel) == 2
+
+
+@triton.jit
+def gradient_of_queries(q_ptr, k_ptr, v_ptr, do_ptr, most_ptr, delta_ptr, keys_ptr, dq_ptr, stride, LENGTH,
+                        BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, DIM: tl.constexpr, MASKED: tl.constexpr):
+    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_n = tl.arange(0, BLOCK_N)
+    offs_d = tl.arange(0, DIM)
+    q = tl.load(q_ptr + offs_m[:, None] * stride + offs_d[None, :])
+    do = tl.load(do_ptr + offs_m[:, None] * stride + offs_d[None, :])
+    most = tl.load(most_ptr + offs_m)[:, None]
+    delta = tl.load(delta_ptr + offs_m)[:, None]
+    dq = tl.zeros((BLOCK_M, DIM), dtype=tl.float32)
+    for start in range(0, LENGTH, BLOCK_N):
+        at = start + offs_n
+        if MASKED:
+            k = tl.load(k_ptr + at[:, None] * stride + offs_d[None, :], mask=at[:, None] < LENGTH, other=0.0)
+            v = tl.load(v_ptr + at[:, None] * stride + offs_d[None, :], mask=at[:, None] < LENGTH, other=0.0)
+            weight = tl.load(keys_ptr + at, mask=at < LENGTH, other=0.0)
+        else:
+            k = tl.load(k_ptr + at[:, None] * stride + offs_d[None, :])
+            v = tl.load(v_ptr + at[:, None] * stride + offs_d[None, :])
+            weight = tl.load(keys_ptr + at)
+        p = tl.exp2(tl.dot(q, k.T) - most) * weight[None, :]
+        ds = p * (tl.dot(do, v.T) - delta)
+        dq = tl.dot(ds.to(k.dtype), k, dq)
+    tl.store(dq_ptr + offs_m[:, None] * stride + offs_d[None, :], dq)
+
+
+gradient_by_lanes = triton.jit(gradient_of_queries.fn)
+
+
+@pytest.mark.parametrize("rows, block, masked, num_warps, num_stages", [
+    (128, 32, False, 4, 5), (128, 32, True, 4, 4), (64, 64, True, 4, 4), (64, 32, True, 4, 3), (128, 64, True, 8, 4),
+    (128, 16, True, 4, 4),
+])
+def test_rows_beside_matrices(rng, rows, block, masked, num_warps, num_stages):
+    """Blocks of one dimension come with those of two, in each number of iterations, none among them."""
+    dim = 64
+    for length in (0, block, 2 * block, 5 * block, 7 * block) if not masked else (0, 8, block + 8, 6 * block - 8):
+        q, do = (matrix(rng, rows, dim) for _ in range(2))
+        k, v = (matrix(rng, max(length, 1), dim) for _ in range(2))
+        most, delta = (torch.from_numpy(rng.standard_normal(rows).astype(np.float32)) for _ in range(2))
+        weight = torch.from_numpy(rng.standard_normal(max(length, 4)).astype(np.float32))
+        found, by_lanes = (torch.full((rows, dim), float("nan")) for _ in range(2))
+        arguments = (q, k * 0.1, v, do, most, delta, weight)
+        options = dict(num_warps=num_warps, num_stages=num_stages)
+        kernel = gradient_of_queries[(1, )](*arguments, found, dim, length, rows, block, dim, masked, **options)
+        with triton.knobs.nvidia.scope():
+            triton.knobs.nvidia.disable_bulk_loads = True
+            other = gradient_by_lanes[(1, )](*arguments, by_lanes, dim, length, rows, block, dim, masked, **options)
+        assert maps(other) == 0
+        assert torch.equal(found, by_lanes)
+        q, k, v, do, most, delta, weight = (x.double() for x in arguments)
+        k, v, weight = k[:length], v[:length], weight[:length]
+        p = torch.exp2(q @ k.T - most[:, None]) * weight
+        expected = (p * (do @ v.T - delta[:, None])) @ k
+        torch.testing.assert_close(found.double(), expected, rtol=2e-2, atol=2e-2 * (1 + expected.abs().max().item()))
+        # 16 floats are 64 bytes, of which no ring of places for bulk copies can be made; nothing is copied for none.
+        if length:
+            assert maps(kernel) == (2 if block * 4 < 128 else 3), kernel.metadata.tensor_maps
+
+
+@triton.jit
+def weighted_rows(q_ptr, k_ptr, v_ptr, out_ptr, stride_q, stride_v, LENGTH, BLOCK_M: tl.constexpr,
+                  BLOCK_N: tl.constexpr, DIM: tl.constexpr, DIM_V: tl.constexpr, TWICE: tl.constexpr):
+    offs_m, offs_n = tl.arange(0, BLOCK_M), tl.arange(0, BLOCK_N)
+    offs_d, offs_v = tl.arange(0, DIM), tl.arange(0, DIM_V)
+    q = tl.load(q_ptr + offs_m[:, None] * stride_q + offs_d[None, :])
+    out = tl.zeros((BLOCK_M, DIM_V), dtype=tl.float32)
+    for start in range(0, LENGTH, BLOCK_N):
+        at = (start + offs_n)[:, None]
+        k = tl.load(k_ptr + at * stride_q + offs_d[None, :], mask=at < LENGTH, other=0.0)
+        v = tl.load(v_ptr + at * stride_v + offs_v[None, :], mask=at < LENGTH, other=0.0)
+        p = tl.exp2(tl.dot(q, k.T))
+        if TWICE:
+            p *= tl.dot(q, k)
+        out = tl.dot(p.to(v.dtype), v, out)
+    tl.store(out_ptr + offs_m[:, None] * stride_v + offs_v[None, :], out)
+
+
+@pytest.mark.parametrize("twice", [False, True])
+@pytest.mark.parametrize("roles", [True, False])
+@pytest.mark.parametrize("bulk", [True, False])
+def test_scores_that_begin_an_iteration_earlier(rng, bulk, roles, twice):
+    """Loops of no iteration, of fewer and of more than a ring has places, whose first dot is made one iteration ahead."""
+    block, dim, dim_v, stages = 64, 64, 256, 4
+    kernels, function = [], triton.jit(weighted_rows.fn)
+    for length in (0, 8, 64, 72, 128, 192, 256, 320, 328, 576):
+        q, v = matrix(rng, block, dim) * 0.3, matrix(rng, max(length, 1), dim_v)
+        k = matrix(rng, max(length, 1), dim) * 0.3
+        out = torch.full((block, dim_v), float("nan"))
+        with triton.knobs.nvidia.scope():
+            triton.knobs.nvidia.disable_bulk_loads = not bulk
+            if not roles:
+                triton.knobs.nvidia.warp_specialize = False
+            kernel = function[(1, )](q, k, v, out, dim, dim_v, length, block, block, dim, dim_v, twice, num_warps=4,
+                                     num_stages=stages)
+        kernels.append(kernel)
+        q, k, v = q.double(), k[:length].double(), v[:length].double()
+        p = torch.exp2(q @ k.T)
+        if twice:
+            whole = torch.zeros(-(-length // block) * block, dim, dtype=torch.float64)
+            whole[:length] = k
+            p = p * torch.cat([q @ part for part in whole.split(block)], 1)[:, :length] if length else p
+        expected = p @ v
+        torch.testing.assert_close(out.double(), expected, rtol=2e-2, atol=1e-2 * (1 + expected.abs().max().item()))
+    if not roles or not bulk:
+        # One more dot, in front of the loop.
+        assert all(kernel.asm["ttgir"].count("= ttng.warp_group_dot ") == 3 + twice for kernel in kernels)

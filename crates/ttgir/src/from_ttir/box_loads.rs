@@ -86,7 +86,9 @@ fn box_accesses(module: &Module, kernel: Op, stores: bool) -> Boxes {
     }
     let is_found = |found: &Boxes, op: Op| found.loads.iter().any(|load| load.op == op);
     let lanes: Vec<Op> = rows.into_iter().filter(|&op| !is_found(&found, op)).collect();
-    found.refused.extend(lanes.into_iter().map(|op| (op, "it is a row, and lanes copy other blocks of its loop as well")));
+    found.refused.extend(
+        lanes.into_iter().map(|op| (op, "it is a row, and lanes copy other blocks of its loop as well")),
+    );
     found
 }
 
@@ -95,8 +97,8 @@ fn is_row(module: &Module, load: Op) -> bool {
     shape(module.ty(module.result(load, 0))).len() == 1
 }
 
-/// Rows that are loaded in loops all of whose other blocks are boxes: lanes have nothing to copy there then. By itself a
-/// row is not worth a bulk copy.
+/// Rows that are loaded in loops all of whose other blocks are boxes: lanes have nothing to copy there then. By itself
+/// a row is not worth a bulk copy.
 fn rows_beside(module: &Module, rows: &[Op], found: &Boxes) -> Vec<Op> {
     let around = |op: Op| {
         let mut parents = std::iter::successors(module.parent_op(op), |&op| module.parent_op(op));

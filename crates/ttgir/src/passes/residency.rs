@@ -46,10 +46,11 @@ impl Residency {
     }
 
     /// Whether a lane has so many more registers for a loop with all that it holds, made operands among it, and an SM
-    /// holds as many programs, and several. Addresses are not counted: what is needed at the same time is less than all.
+    /// holds as many programs, and several. Addresses are not counted: not all of it is needed at the same time.
     pub(super) fn has_room(&self, module: &Module, op: Op, more: u64) -> bool {
         let dots = dots_of(module, op);
-        let all = loop_words(module, op) - 2 * RESERVE + made_operand(module, op, &dots) + held(module, op, &dots);
+        let all =
+            loop_words(module, op) - 2 * RESERVE + made_operand(module, op, &dots) + held(module, op, &dots);
         let is_several = self.sm_registers / (self.lanes * self.most.max(1)) > 1;
         is_several && all + more <= self.lane_registers && self.stays(loop_words(module, op) + more)
     }

@@ -16,15 +16,14 @@
 //! wait %t                                wait %t {pendings = 1}
 //! ```
 
+use super::dots::{adds_up, carried_number, is_view, make_wait, memory_of, wait_behind};
 use super::expand::Expanded;
 use super::next_dot::begin_next;
 use super::plan::outlives_iteration;
-use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT, WarpGroupDotOp, WarpGroupDotWaitOp};
+use crate::ops::group_dot::{WARP_GROUP_DOT, WarpGroupDotOp, WarpGroupDotWaitOp};
 use crate::passes::residency::{Residency, dots_of, loop_words};
-use crate::types::memdesc;
-use ir::{Block, Module, Op, OpInit, Traits, Value};
+use ir::{Block, Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
-use smallvec::SmallVec;
 use ttir::types::is_tensor;
 
 /// Registers of the loop ([`loop_words`]) beyond which dots begin where they stand and are waited for at once (8-bit
@@ -130,12 +129,6 @@ impl Early {
     }
 }
 
-/// Whether an operation gives another view of shared memory.
-pub(super) fn is_view(module: &Module, op: Op) -> bool {
-    let is_memory = |&result: &Value| memdesc(module.ty(result)).is_some();
-    module.results(op).iter().all(is_memory) && module.has(op, Traits::PURE)
-}
-
 /// Waits for a dot where its result is needed, or its memory may be written; dots that begin in between go on.
 fn wait_when_needed(module: &mut Module, dot: Op) {
     let result = module.result(dot, 0);
@@ -167,28 +160,9 @@ fn wait_at_end(module: &mut Module, body: Block, dot: Op) {
     module.move_before(last, wait);
 }
 
-/// The number of the carried value that a dot becomes, if it becomes nothing else.
-pub(super) fn carried_number(module: &Module, body: Block, dot: Op) -> Option<usize> {
-    match module.uses(module.result(dot, 0)) {
-        &[(user, slot)] if Some(user) == module.last_op(body) => Some(slot as usize),
-        _ => None,
-    }
-}
-
 /// Whether the memory that a dot reads stays as it is until the next iteration.
 fn may_go_on(module: &Module, body: Block, dot: Op, ring: &FxHashSet<Value>) -> bool {
     memory_of(module, dot).into_iter().all(|view| outlives_iteration(module, body, view, ring))
-}
-
-/// The memory that a dot reads.
-pub(super) fn memory_of(module: &Module, dot: Op) -> SmallVec<[Value; 2]> {
-    module.operands(dot).iter().copied().filter(|&value| memdesc(module.ty(value)).is_some()).collect()
-}
-
-/// Whether the carried value is used by nothing but the dot, as what it adds to.
-pub(super) fn adds_up(module: &Module, body: Block, dot: Op, number: usize) -> bool {
-    let arg = module.args(body)[number + 1];
-    module.uses(arg).len() == 1 && WarpGroupDotOp::new(module, dot).c() == arg
 }
 
 /// The first operation of an iteration that may write registers which the dot of the iteration before reads: one that
@@ -217,29 +191,6 @@ fn wait_before(module: &mut Module, op: Op, carried: Value) {
     module.insert_before(op, wait);
     let whole = module.result(wait, 0);
     module.replace_uses_if(carried, whole, |_, user, _| user != wait);
-}
-
-/// A wait behind a dot, for it and for the memory it reads.
-pub(super) fn wait_behind(module: &mut Module, dot: Op, pendings: u32) -> Op {
-    let result = module.result(dot, 0);
-    let memory = memory_of(module, dot);
-    let inputs: SmallVec<[Value; 4]> = [result].into_iter().chain(memory).collect();
-    let wait = make_wait(module, dot, &inputs, pendings);
-    module.insert_after(dot, wait);
-    let whole = module.result(wait, 0);
-    module.replace_uses_if(result, whole, |_, user, _| user != wait);
-    wait
-}
-
-fn make_wait(module: &mut Module, like: Op, inputs: &[Value], pendings: u32) -> Op {
-    let init = OpInit {
-        operands: SmallVec::from_slice(inputs),
-        results: inputs.iter().map(|&value| module.ty(value)).collect(),
-        attrs: WarpGroupDotWaitOp::attrs(pendings).into_iter().collect(),
-        regions: 0,
-    };
-    let loc = module.loc(like);
-    module.create(&WARP_GROUP_DOT_WAIT, init, loc)
 }
 
 fn wait_after_loop(module: &mut Module, op: Op, number: usize) {

@@ -14,8 +14,8 @@
 //! iteration makes its own first dot again, as there is no block behind it.
 
 use super::copies::{carry, compare, integer, place, yield_as};
+use super::dots::{adds_up, carried_number, is_view, memory_of, wait_behind};
 use super::expand::Expanded;
-use super::group_dots::{adds_up, carried_number, is_view, memory_of, wait_behind};
 use crate::Encoding;
 use crate::ops::async_copy::{ASYNC_WAIT, AsyncWaitOp};
 use crate::ops::barrier::WAIT_BARRIER;
@@ -71,7 +71,8 @@ impl Candidate {
     /// its operands must not take longer than multiplying them: shared memory has no time to spare then.
     fn of(module: &Module, op: Op, dot: Op, reads: Value) -> Option<Candidate> {
         let of = WarpGroupDotOp::new(module, dot);
-        let stays = [Some(of.c()), of.use_c()].into_iter().flatten().all(|value| module.is_outside(value, op));
+        let stays =
+            [Some(of.c()), of.use_c()].into_iter().flatten().all(|value| module.is_outside(value, op));
         let Some(Encoding::Mma { instr_shape, .. }) = Encoding::of(module.ty(of.d())) else { return None };
         let is_read_quickly = memdesc(module.ty(of.a())).is_none() || instr_shape[1] >= ROWS;
         if !stays || !is_read_quickly {
