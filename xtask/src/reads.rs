@@ -118,14 +118,24 @@ fn calls(statement: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// Where a statement picks one, or the rest, of all operands by a number: `operands(op)[0]`, `operands(op)[3..]`.
+/// Where a statement picks one, or the rest, of all operands or attributes by a number: `operands(op)[0]`,
+/// `operands(op)[3..]`, `operands(op).first()`, `args.attrs[0]`.
 fn indexed_lists(statement: &str) -> Vec<usize> {
-    let is_picked = |at: &usize| {
-        let behind = &statement[at + "operands(".len()..];
-        let rest = &behind[arguments(behind).len()..];
-        rest.strip_prefix(")[").is_some_and(|index| index.starts_with(|c: char| c.is_ascii_digit()))
+    let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    let is_picked = |rest: &str| {
+        let by = |start: &str| rest.strip_prefix(start);
+        by("[").or_else(|| by(".get(")).is_some_and(is_number)
+            || [".first()", ".last()", ".split_first()", ".split_last()"].iter().any(|end| by(end).is_some())
     };
-    statement.match_indices("operands(").map(|(at, _)| at).filter(is_picked).collect()
+    let of_call = |at: usize, name: &str| {
+        let behind = &statement[at + name.len()..];
+        behind[arguments(behind).len()..].strip_prefix(')').is_some_and(is_picked)
+    };
+    let calls = ["operands(", "attrs("].into_iter().flat_map(|name| {
+        statement.match_indices(name).map(|(at, _)| at).filter(move |&at| of_call(at, name))
+    });
+    let fields = statement.match_indices(".attrs").map(|(at, _)| at);
+    calls.chain(fields.filter(|at| is_picked(&statement[at + ".attrs".len()..]))).collect()
 }
 
 /// The text up to the parenthesis that closes.
@@ -180,6 +190,10 @@ mod tests {
         assert_eq!(found(path, "let a = module.operand_named(op, \"mask\");"), [(1, Read::ByIndex)]);
         assert_eq!(found(path, "let a = module.operands(op)[0];"), [(1, Read::ByIndex)]);
         assert_eq!(found(path, "let a = &module.operands(of.op())[3..];"), [(1, Read::ByIndex)]);
+        assert_eq!(found(path, "let a = module.operands(op).first();"), [(1, Read::ByIndex)]);
+        assert_eq!(found(path, "let a = module.operands(op).get(1);"), [(1, Read::ByIndex)]);
+        assert_eq!(found(path, "let a = args.attrs[0].as_ref();"), [(1, Read::ByIndex)]);
+        assert_eq!(found(path, "let a = module.attrs(op).first();"), [(1, Read::ByIndex)]);
         let default = "let a = module.attr(op, slot).and_then(Attr::as_int).unwrap_or(0);";
         assert_eq!(found(path, default), [(1, Read::WithDefault)]);
         let named = "// \"llvm.fma\"\nb.intrinsic(\"llvm.fma\", ty, args);";
@@ -193,6 +207,8 @@ mod tests {
         assert!(found(path, "let a = LoadOp::new(module, op).ptr();").is_empty());
         assert!(found(path, "let a = module.operand(op, index as usize);").is_empty());
         assert!(found(path, "let a = module.operands(op)[slot];").is_empty());
+        assert!(found(path, "let a = module.operands(op).get(slot);").is_empty());
+        assert!(found(path, "let a = row.attrs[slot].kind;").is_empty());
         assert!(found(path, "fn operand(&self, op: Op) {}").is_empty());
         assert!(found("crates/ttir/src/ops/memory.rs", "let a = module.operand(op, 0);").is_empty());
         assert!(found("crates/x/tests/a.rs", "let a = module.operand(op, 0);").is_empty());

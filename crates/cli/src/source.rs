@@ -24,7 +24,7 @@ pub(crate) struct Source {
     /// machine.
     #[arg(long)]
     pub(crate) target: Option<String>,
-    /// A target to emulate on this machine's processors, every access checked.
+    /// A target to emulate on this machine's cores, every access checked.
     #[arg(long, value_name = "TARGET", conflicts_with = "target")]
     pub(crate) emulate: Option<String>,
     /// Options of a launch, such as `num_warps=8`; may be repeated.

@@ -31,7 +31,7 @@ fn record(kernel: &str) -> Record {
         kernel: kernel.into(),
         values: vec![("M".into(), "512".into())],
         dtypes: vec!["torch.float16".into()],
-        device: "A device of elsewhere, 132 processors".into(),
+        device: "A device of elsewhere, 132 SMs".into(),
         ..Subject::default()
     };
     let mut record = Record { subject, measured: Vec::new() };
@@ -54,7 +54,7 @@ fn results_travel() {
     let listed = ok(here.path(), &["tune", "list", "--kernel", "matmul", "--all"]);
     assert_eq!(
         listed,
-        "matmul (M=512, torch.float16)\n  device   A device of elsewhere, 132 processors\n  fastest  BLOCK: 128: 0.5000 ms\n  \
+        "matmul (M=512, torch.float16)\n  device   A device of elsewhere, 132 SMs\n  fastest  BLOCK: 128: 0.5000 ms\n  \
          measured 3 configurations, and 1 that cannot run\n    BLOCK: 64: 2.0000 ms (2.0000 to 2.0000)\n    BLOCK: 128: 0.5000 \
          ms (0.5000 to 0.5000)\n    BLOCK: 256: 4.0000 ms, not timed to the end\n    BLOCK: 512: OutOfResources: out of \
          resource: shared memory\n"

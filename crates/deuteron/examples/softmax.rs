@@ -1,6 +1,6 @@
 //! The fused softmax of the tutorials from a Rust program, with no Python on the machine.
 //!
-//! `cargo run -p deuteron --example softmax` runs on the GPU where there is one, else on the processors;
+//! `cargo run -p deuteron --example softmax` runs on the GPU where there is one, else on the cores of the host;
 //! `cargo run -p deuteron --example softmax cpu` names the target.
 
 use deuteron::{Arg, Error, Kernel, Options, Target};

@@ -100,7 +100,7 @@ impl Target {
         Ok(Target::of(runtime::target_named(name)?))
     }
 
-    /// A target whose device is emulated on this machine's processors, where every access is checked. Slices are its
+    /// A target whose device is emulated on this machine's cores, where every access is checked. Slices are its
     /// memory.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use crate::small_float::{as_wide, narrow_to};
 use crate::{Ctx, Elems, Entry, Math, MinMax, Result};
 use llir::{FloatCompare, Value, intrinsics};
-use ttir::ops::arith_float;
+use ttir::ops::arith_float::{self, ClampOp, PropagateNan};
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[
@@ -122,8 +122,7 @@ fn minmax_nan(ctx: &mut Ctx<'_, '_>, max: bool, x: &[Value]) -> Value {
 }
 
 fn clamp(ctx: &mut Ctx<'_, '_>, elems: &Elems<'_>, x: &[Value]) -> Result<Value> {
-    let propagates =
-        elems.attrs[0].as_ref().and_then(|attr| attr.as_enum(&arith_float::PROPAGATE_NAN)) == Some(65535);
+    let propagates = ClampOp::new(elems.module, elems.op).propagate_nan() == PropagateNan::All;
     on_wide(ctx, elems, x, |ctx, v| {
         let low = minmax(ctx, true, &[v[0], v[1]]);
         let held = minmax(ctx, false, &[low, v[2]]);

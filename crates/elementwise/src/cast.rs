@@ -4,7 +4,7 @@ use crate::small_float::{as_wide, narrow_to, narrow_toward_zero};
 use crate::{Ctx, Elems, Entry, Result, Rounding};
 use ir::FloatKind;
 use llir::{Op, Type, Value};
-use ttir::ops::arith_cast;
+use ttir::ops::arith_cast::{self, FpToFpOp};
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[
@@ -96,7 +96,7 @@ pub(crate) fn convert(ctx: &mut Ctx<'_, '_>, elems: &Elems<'_>, value: Value) ->
 }
 
 fn fp_to_fp(ctx: &mut Ctx<'_, '_>, elems: &Elems<'_>, x: &[Value]) -> Result<Value> {
-    let toward_zero = elems.attrs[0].as_ref().and_then(|attr| attr.as_enum(&arith_cast::ROUNDING)) == Some(0);
+    let toward_zero = FpToFpOp::new(elems.module, elems.op).rounding() == Some(arith_cast::Rounding::Rtz);
     let (from, to) = (elems.operands[0], elems.result);
     let narrows = to.as_float() != Some(FloatKind::F64) && from != to;
     if !toward_zero || !narrows {

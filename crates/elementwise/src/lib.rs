@@ -1,6 +1,6 @@
 //! Operations on single elements as instructions of [`llir`]: one function per row, for scalars and vectors alike.
 //!
-//! A lane of a GPU hands in scalars, a processor chunks of vectors; the types of the values say how many lanes there
+//! A lane of a GPU hands in scalars, a CPU chunks of vectors; the types of the values say how many lanes there
 //! are. What a machine does in its own way goes through [`ElementTarget`], and integer sums and addresses through
 //! [`Sums`], so that who wants to keep constants apart may. The tables are the whole list of elementwise operations;
 //! [`find`] looks a row up. Functions of maths libraries, which have no rows, are in [`library`].
@@ -23,7 +23,7 @@ pub use target::{
     mul_high_by_widening,
 };
 
-use ir::{Attr, Module, Op, OpRow, Type};
+use ir::{Module, Op, OpRow, Type};
 use llir::{Flags, FunctionBuilder, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -61,11 +61,12 @@ impl From<maths::MathError> for Error {
 /// A result, or why there is none.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The types of one elementwise operation.
-#[derive(Debug)]
+/// One elementwise operation and its types.
 pub struct Elems<'a> {
-    /// Its attribute slots.
-    pub attrs: &'a [Option<Attr>],
+    /// Its module.
+    pub module: &'a Module,
+    /// The operation.
+    pub op: Op,
     /// Element types of the operands.
     pub operands: SmallVec<[Type; 4]>,
     /// Element type of the result.
@@ -77,7 +78,8 @@ impl Elems<'_> {
     pub fn of(module: &Module, op: Op) -> Elems<'_> {
         let elem = |value: &ir::Value| ttir::types::elem(module.ty(*value));
         Elems {
-            attrs: module.attrs(op),
+            module,
+            op,
             operands: module.operands(op).iter().map(elem).collect(),
             result: elem(&module.result(op, 0)),
         }

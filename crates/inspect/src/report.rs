@@ -97,7 +97,7 @@ pub struct AccessRow {
     pub element_bytes: u64,
     /// The way, in words.
     pub way: String,
-    /// Whether neighbours lie behind each other.
+    /// Whether elements are contiguous.
     pub contiguous: String,
     /// Elements of one instruction of a lane.
     pub vector: u64,

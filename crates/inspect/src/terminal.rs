@@ -198,7 +198,7 @@ fn dots(out: &mut String, report: &Report) {
 
 fn moves(out: &mut String, report: &Report) {
     if !report.moves.is_empty() {
-        out.push_str("\nChanges of layout\n");
+        out.push_str("\nLayout conversions\n");
     }
     for row in &report.moves {
         let head = format!(

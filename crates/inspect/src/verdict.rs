@@ -232,7 +232,7 @@ impl Facts<'_> {
         let own = |row: &&MoveRow| worst.is_move && row.place == worst.place;
         if let Some(row) = self.moves.iter().filter(own).max_by_key(|row| row.bytes) {
             return format!(
-                "Bound by shared memory: the layout of a block changes{at} through it ({}).",
+                "Bound by shared memory: a layout conversion{at} goes through it ({}).",
                 row.cost
             );
         }

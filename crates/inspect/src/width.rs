@@ -26,7 +26,7 @@ fn step(module: &Module, op: Op, dim: usize, numbers: &Numbers<'_>) -> Option<i6
     Some(numbers.bits(pointer, &second)?.wrapping_sub(numbers.bits(pointer, &first)?) as i64)
 }
 
-/// Whether neighbours lie behind each other: in words.
+/// Whether elements are contiguous: in words.
 pub(crate) fn contiguity(module: &Module, facts: &AccessFacts, numbers: &Numbers<'_>) -> String {
     let Some(pointer) = addresses(module, facts.op) else { return "yes".into() };
     let dims = shape(module.ty(pointer));
@@ -68,9 +68,9 @@ pub(crate) fn why(module: &Module, facts: &AccessFacts, numbers: &Numbers<'_>, l
                 format!("neighbours along dim {} are {step} bytes apart, not {bytes}", bounds.dim)
             }
             Some(_) if bounds.contiguity > 1 => {
-                format!("only {} neighbours are known to lie behind each other", bounds.contiguity)
+                format!("only {} elements are known to be contiguous", bounds.contiguity)
             }
-            _ => "neighbours are not known to lie behind each other".into(),
+            _ => "elements are not known to be contiguous".into(),
         });
     }
     if bounds.alignment <= vector && reasons.is_empty() {

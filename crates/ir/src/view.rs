@@ -26,7 +26,7 @@
 //! `src: One MEMORY => ReadUntil(WAIT)`; see [`Effect`](crate::Effect).
 
 use crate::entity::Value;
-use crate::module::row::{Arity, AttrKind, AttrSpec, Effect, Presence, ValueSpec};
+use crate::module::row::{Arity, AttrKind, AttrSpec, Effect, EvalArgs, Presence, ValueSpec};
 use crate::types::Type;
 use crate::types::attr::{Attr, EnumRow};
 
@@ -275,6 +275,13 @@ pub trait EnumAttr: Copy + 'static {
     /// The attribute that holds a case.
     fn attr(self) -> Attr {
         Attr::Enum { row: Self::ROW, value: self.number() }
+    }
+}
+
+impl EvalArgs<'_> {
+    /// The attribute that is a case of this enumeration, if one is given.
+    pub fn case<E: EnumAttr>(&self) -> Option<E> {
+        self.attrs.iter().flatten().find_map(|attr| attr.as_enum(E::ROW)).and_then(E::from_number)
     }
 }
 

@@ -1,7 +1,7 @@
 //! How a tensor of addresses is cut into wide accesses.
 //!
 //! Registers whose elements are neighbours in memory make one access, as wide as three things allow: how many
-//! neighbours the lane holds (the layout), how many of them are known to lie behind each other from an aligned address
+//! neighbours the lane holds (the layout), how many of them are known to be contiguous from an aligned address
 //! on (axis analysis of the addresses), and how many share one truth value (axis analysis of the mask).
 
 use crate::context::Cx;
@@ -49,7 +49,7 @@ pub(crate) fn plan(cx: &mut Cx<'_>, pointers: Value, mask: Option<Value>, limit:
         let known = known_bounds(cx, pointers, mask, dim, limit);
         let bits = neighbours(&layout, dim, known.run(), free.register);
         let is_better = bits.len() > best.len();
-        // Of two that are equally wide, that is reported whose elements lie behind each other.
+        // Of two that are equally wide, that is reported whose elements are contiguous.
         if is_better
             || bounds.machine == 0
             || (bits.len() == best.len() && known.contiguity > bounds.contiguity)

@@ -77,7 +77,7 @@ fn compiling_target() -> Result<Arc<dyn Target>, RuntimeError> {
     }
 }
 
-/// A target whose device is emulated on this machine's processors.
+/// A target whose device is emulated on this machine's cores.
 ///
 /// # Errors
 /// When there is no such target, or no emulator for it.

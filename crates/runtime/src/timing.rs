@@ -22,7 +22,7 @@ impl Flush {
         self.memory.len()
     }
 
-    /// Writes all of the memory, each processor a part: caches that belong to one processor are emptied by that one.
+    /// Writes all of the memory, each core a part: caches that belong to one core are emptied by that one.
     pub fn run(&mut self) {
         self.byte = self.byte.wrapping_add(1);
         let byte = self.byte;
@@ -31,7 +31,7 @@ impl Flush {
     }
 }
 
-/// Works on a piece of memory with all processors, each on its own part.
+/// Works on a piece of memory with all cores, each on its own part.
 fn in_parts<T: Send>(memory: &mut [T], work: impl Fn(&mut [T]) + Sync) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let length = memory.len().div_ceil(threads).max(1);
@@ -50,7 +50,7 @@ const READ_BYTES: usize = 256 << 20;
 /// How long is spent on it.
 const READ_FOR: Duration = Duration::from_millis(200);
 
-/// Bytes a second that the processors of this machine read from memory together, measured once: the fastest of several
+/// Bytes a second that the cores of this machine read from memory together, measured once: the fastest of several
 /// times that a large piece of memory was read.
 pub fn host_bandwidth() -> f64 {
     static MEASURED: OnceLock<f64> = OnceLock::new();

@@ -394,7 +394,7 @@ def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_va
     """Measures `configs` the first time that a kernel is launched with new values of `key`, and uses the fastest.
 
     Every configuration runs the kernel several times: name arguments that it updates in `reset_to_zero` or
-    `restore_value`. Configurations compile on all processors; those that cannot run (out of resources, an error of the
+    `restore_value`. Configurations compile on all cores; those that cannot run (out of resources, an error of the
     compiler, a `static_assert`) are left out. Results are kept on disk: see docs/tuning.md.
 
     Args:

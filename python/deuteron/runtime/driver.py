@@ -165,13 +165,13 @@ class Driver(DriverBase):
 
 
 class CPUDriver(Driver):
-    """The driver of this machine's processors, which can be made active where there is a GPU as well."""
+    """The driver of this machine's cores, which can be made active where there is a GPU as well."""
 
     backend_name = "cpu"
 
     @classmethod
     def is_active(cls):
-        """Whether kernels run on processors here."""
+        """Whether kernels run on the cores of this machine."""
         return _core.current_target()[0] == cls.backend_name and super().is_active()
 
     def get_current_target(self):

@@ -65,7 +65,7 @@ def _rates(properties, dtype):
 
 def get_max_simd_tflops(dtype, clock_rate, device=None):
     """TFLOP/s of fused multiply-adds of `dtype` at `clock_rate` kHz, without matrix units. On the host: two vector units a
-    core, over all processors."""
+    core, over all cores."""
     properties, bits = _properties(device), _bits(dtype)
     if _target().backend == "cpu":
         lanes = 8 * (properties.get("vector_bytes") or 16) // max(bits, 32)

@@ -1,10 +1,10 @@
-//! The attributes that the core reads itself, whichever operation has them. Rows declare them by these names: those
-//! with [`Traits::SYMBOL`] a name, those with [`Traits::CALL`] the symbol that they call. Rows with
-//! [`Traits::CONSTANT`] have their value in the first slot.
+//! The attributes and the operand that the core reads itself, whichever operation has them. Rows declare them by these
+//! names: those with [`Traits::SYMBOL`] a name, those with [`Traits::CALL`] the symbol that they call, those with
+//! [`Traits::CONSTANT`] their value, those with [`Traits::NO_SPECULATION`] what they divide by.
 
 use super::Module;
 use super::row::Traits;
-use crate::entity::Op;
+use crate::entity::{Op, Value};
 use crate::types::Type;
 use crate::types::attr::Attr;
 
@@ -13,6 +13,8 @@ const VISIBILITY: &str = "sym_visibility";
 const FUNCTION_TYPE: &str = "function_type";
 const CALLEE: &str = "callee";
 const VOLATILE: &str = "isVolatile";
+const VALUE: &str = "value";
+const DIVISOR: &str = "rhs";
 
 impl Module {
     /// The name of a symbol.
@@ -40,7 +42,12 @@ impl Module {
 
     /// The value of a constant.
     pub(crate) fn constant_value(&self, op: Op) -> Option<&Attr> {
-        self.attrs(op).first()?.as_ref().filter(|_| self.has(op, Traits::CONSTANT))
+        self.attr_named(op, VALUE).filter(|_| self.has(op, Traits::CONSTANT))
+    }
+
+    /// What an operation that may not run where the program would not have run it divides by.
+    pub(crate) fn divisor(&self, op: Op) -> Option<Value> {
+        self.operand_named(op, DIVISOR).filter(|_| self.has(op, Traits::NO_SPECULATION))
     }
 
     /// Whether an access must take place as it is written, though nobody uses what it reads.

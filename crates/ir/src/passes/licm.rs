@@ -62,7 +62,7 @@ fn is_movable(module: &Module, op: Op) -> bool {
 }
 
 fn has_safe_divisor(module: &Module, op: Op) -> bool {
-    let Some(&divisor) = module.operands(op).get(1) else { return false };
+    let Some(divisor) = module.divisor(op) else { return false };
     let Some(bits) = constant_value(module, divisor) else { return false };
     let Some(width) = module.registry().rules().elem(module.ty(divisor)).scalar_bits() else { return false };
     !matches!(sign_extend(width, bits), 0 | -1)

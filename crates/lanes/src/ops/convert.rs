@@ -1,4 +1,4 @@
-//! Changes of layout.
+//! Layout conversions.
 
 use super::SharingEntry;
 use crate::block_memory::{Values, convert_block, plans_bytes, plans_cross, plans_wait};

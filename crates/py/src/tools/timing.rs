@@ -24,7 +24,7 @@ impl Flush {
     }
 }
 
-/// Bytes a second that the processors read from memory, measured once.
+/// Bytes a second that the cores read from memory, measured once.
 #[pyfunction]
 pub(crate) fn host_bandwidth(py: Python<'_>) -> f64 {
     py.detach(runtime::timing::host_bandwidth)

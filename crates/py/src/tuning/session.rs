@@ -83,9 +83,9 @@ fn describe_place(py: Python<'_>, subject: &mut Subject, settings: &Settings) ->
         active.context.target.devices().into_iter().nth(ordinal).map(|device| device.properties());
     let missing = || PyRuntimeError::new_err(format!("device {ordinal} is not there any more"));
     let properties = properties.ok_or_else(missing)?;
-    let processors = properties.numbers["multiprocessor_count"];
-    subject.device = format!("{}, {processors} processors", properties.name);
     let facts = active.context.target.facts();
+    let unit = if facts.backend == "cpu" { "cores" } else { "SMs" };
+    subject.device = format!("{}, {} {unit}", properties.name, properties.numbers["multiprocessor_count"]);
     subject.machine = format!("{} {}\n{}", facts.backend, facts.arch, active.context.target.machine());
     subject.version = env!("CARGO_PKG_VERSION").to_owned();
     subject.options.push(("settings".to_owned(), format!("{:?}", settings.code)));

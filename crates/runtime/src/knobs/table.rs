@@ -138,7 +138,7 @@ pub(super) static ROWS: &[KnobRow] = &[
     KnobRow::new("runtime", "target", &["DEUTERON_TARGET", "TRITON_DEFAULT_BACKEND"], OptText,
         "The target to use, such as `cpu`, or one with an architecture behind a colon. Default: the first with a device here."),
     KnobRow::new("runtime", "emulate", &["DEUTERON_EMULATE"], OptText,
-        "A target (with its architecture behind a colon) to emulate on the processors, where kernels then take arrays of the \
+        "A target (with its architecture behind a colon) to emulate on the host's cores, where kernels then take arrays of the \
          host; every access is checked."),
     KnobRow::new("runtime", "override_arch", &["TRITON_OVERRIDE_ARCH"], OptText,
         "Compile for this architecture of the target instead of the machine's own."),
@@ -163,5 +163,5 @@ pub(super) static ROWS: &[KnobRow] = &[
     KnobRow::new("cpu", "llvm", &["DEUTERON_LLVM_PATH"], OptText,
         "Path of the LLVM library to load; else it is searched for. Read from the environment alone, at the first compile.").but(Environment),
     KnobRow::new("cpu", "threads", &["DEUTERON_NUM_THREADS", "TRITON_CPU_NUM_THREADS", "OMP_NUM_THREADS"], Number,
-        "Threads that run a grid; 0 for one on every allowed processor. Read from the environment alone, at the first launch.").but(Environment),
+        "Threads that run a grid; 0 for one on every allowed core. Read from the environment alone, at the first launch.").but(Environment),
 ];

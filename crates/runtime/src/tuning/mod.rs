@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Subject (kernel text, key values, dtypes, device, driver, version) ── key ──> Record on disk: what was measured before
-//!    └─ Session: which configurations to try next (search) ─> compile them on all processors (workers)
+//!    └─ Session: which configurations to try next (search) ─> compile them on all cores (workers)
 //!                 how often to run each, and when to stop (sampler) ─> outcome ─> to the record, at once
 //! ```
 //!

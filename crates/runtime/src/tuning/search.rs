@@ -6,7 +6,7 @@
 //!   tried: those that differ from one of them in the fewest values, by the smallest steps. Ends when the budget is
 //!   spent.
 //!
-//! The same seed, list and results give the same choice, whatever the number of processors. What is known from before
+//! The same seed, list and results give the same choice, whatever the number of cores. What is known from before
 //! counts towards the budget.
 
 use rustc_hash::FxHashMap;

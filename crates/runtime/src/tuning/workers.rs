@@ -27,7 +27,7 @@ pub enum Next<R> {
 }
 
 impl<R: Send + 'static> Workers<R> {
-    /// Starts jobs on as many threads as this process may use processors, but no more than there are jobs. Every thread
+    /// Starts jobs on as many threads as this process may use cores, but no more than there are jobs. Every thread
     /// runs `prepare` first.
     pub fn start(
         jobs: Vec<Box<dyn FnOnce() -> R + Send>>,

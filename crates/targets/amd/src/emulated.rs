@@ -1,4 +1,4 @@
-//! A GPU that is emulated on the processors: kernels run from their llir, lane by lane, on arrays of the host.
+//! A GPU that is emulated on the cores of the host: kernels run from their llir, lane by lane, on arrays of the host.
 //!
 //! What a launch is checked for stands in [`gpu::emulated`]. The code that LLVM makes takes no part.
 

@@ -166,7 +166,7 @@ pub trait Target: Send + Sync {
         Ok(None)
     }
 
-    /// This target with one device that is emulated on the host's processors, in the host's memory; `None` where there
+    /// This target with one device that is emulated on the host's cores, in the host's memory; `None` where there
     /// is no emulator.
     ///
     /// # Errors

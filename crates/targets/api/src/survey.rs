@@ -16,7 +16,7 @@ pub struct Survey {
     pub warps: u32,
     /// Accesses to the memory of the device.
     pub accesses: Vec<AccessFacts>,
-    /// Changes of layout.
+    /// Layout conversions.
     pub moves: Vec<MoveFacts>,
     /// Dots.
     pub dots: Vec<DotFacts>,
@@ -59,7 +59,7 @@ pub struct WidthBounds {
     pub dim: usize,
     /// The widest access of the machine.
     pub machine: u64,
-    /// Elements known to lie behind each other.
+    /// Elements known to be contiguous.
     pub contiguity: u64,
     /// Elements that the known alignment of the address covers.
     pub alignment: u64,

@@ -1,4 +1,4 @@
-//! The processors of this machine as one device.
+//! The cores of this machine as one device.
 
 use crate::abi::{Entry, LaunchContext, Outcome};
 use crate::host::Processor;
@@ -27,7 +27,7 @@ pub fn device() -> Arc<dyn Device> {
     DEVICE.get_or_init(|| Arc::new(Cpu)).clone()
 }
 
-/// All processors that this process may use, together.
+/// All cores that this process may use, together.
 #[derive(Debug)]
 struct Cpu;
 

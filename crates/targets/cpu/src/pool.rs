@@ -1,13 +1,13 @@
-//! Runs the programs of a grid on all processors that this process may use.
+//! Runs the programs of a grid on all cores that this process may use.
 //!
-//! One worker is pinned to each allowed processor; the launching thread works too, in the place of the worker of the
-//! processor it is on. The programs are cut into one contiguous range per processor; who has finished its own range
+//! One worker is pinned to each allowed core; the launching thread works too, in the place of the worker of the
+//! core it is on. The programs are cut into one contiguous range per core; who has finished its own range
 //! takes chunks of the others'. The launcher never waits for a worker that has not woken: it waits only for chunks that
 //! were taken. Workers spin for a moment after a launch, then sleep.
 //!
 //! Small launches run on the launching thread alone: it starts by itself and asks for help only after
 //! [`SERIAL_NANOS`], unless earlier launches of the kernel say that there is more to do ([`Cost`]). Short launches that
-//! help did not make faster, because the other processors are busy with something else, do without it for a while.
+//! help did not make faster, because the other cores are busy with something else, do without it for a while.
 //!
 //! One launch at a time has the workers; a launch that comes meanwhile (from another thread, or from inside a program)
 //! runs on its own thread alone. A child of `fork` starts its own pool at its first launch.
@@ -41,7 +41,7 @@ use worker::Seat;
 /// Runs programs `begin..end`; `Break` ends the launch early.
 pub type Task<'a> = &'a (dyn Fn(u64, u64) -> ControlFlow<()> + Sync);
 
-/// Work that is not worth a second processor.
+/// Work that is not worth a second core.
 const SERIAL_NANOS: f64 = 5_000.0;
 /// Work that is divided at once.
 const LONG_NANOS: f64 = 10_000.0;
@@ -56,7 +56,7 @@ const ALONE_NANOS: f64 = 5_000_000.0;
 
 /// The workers of this process.
 struct Pool {
-    /// One per allowed processor.
+    /// One per allowed core.
     seats: Box<[Padded<Seat>]>,
     job: Job,
     /// Whether a launch has the workers.
@@ -65,7 +65,7 @@ struct Pool {
 
 static POOL: AtomicPtr<Pool> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Number of processors that a launch may use.
+/// Number of cores that a launch may use.
 pub fn thread_count() -> usize {
     pool().seats.len()
 }
@@ -135,10 +135,10 @@ impl Drop for Free<'_> {
 }
 
 impl Pool {
-    fn new(processors: &[usize]) -> Pool {
+    fn new(cores: &[usize]) -> Pool {
         Pool {
-            seats: processors.iter().map(|cpu| Padded(Seat::new(*cpu))).collect(),
-            job: Job::new(processors.len()),
+            seats: cores.iter().map(|cpu| Padded(Seat::new(*cpu))).collect(),
+            job: Job::new(cores.len()),
             busy: AtomicBool::new(false),
         }
     }

@@ -1,9 +1,9 @@
-//! What the system lets this process use: processors, their caches, a quota of time.
+//! What the system lets this process use: cores, their caches, a quota of time.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The processors that this process could run on when it was first asked, in order. Libraries may bind the calling
+/// The cores that this process could run on when it was first asked, in order. Libraries may bind the calling
 /// thread to fewer later.
 pub(crate) fn allowed_cpus() -> &'static [usize] {
     static CPUS: OnceLock<Vec<usize>> = OnceLock::new();
@@ -13,7 +13,7 @@ pub(crate) fn allowed_cpus() -> &'static [usize] {
     })
 }
 
-/// The processors that the calling thread may run on.
+/// The cores that the calling thread may run on.
 fn affinity() -> Vec<usize> {
     // SAFETY: all zeros is a valid set.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
@@ -26,7 +26,7 @@ fn affinity() -> Vec<usize> {
     (0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
 }
 
-/// Binds the calling thread to one processor. A refusal is no harm.
+/// Binds the calling thread to one core. A refusal is no harm.
 pub(crate) fn pin(cpu: usize) {
     if cpu >= libc::CPU_SETSIZE as usize {
         return;
@@ -39,7 +39,7 @@ pub(crate) fn pin(cpu: usize) {
     }
 }
 
-/// The processor that the calling thread is on.
+/// The core that the calling thread is on.
 pub(crate) fn current_cpu() -> usize {
     // SAFETY: asks for a number.
     usize::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
@@ -48,7 +48,7 @@ pub(crate) fn current_cpu() -> usize {
 /// The variables that say how many threads a launch uses, the first one first.
 const THREADS: [&str; 3] = ["DEUTERON_NUM_THREADS", "TRITON_CPU_NUM_THREADS", "OMP_NUM_THREADS"];
 
-/// How many threads a launch uses: what one of [`THREADS`] says, else one per allowed processor, but no more than the
+/// How many threads a launch uses: what one of [`THREADS`] says, else one per allowed core, but no more than the
 /// control group's quota of time pays for.
 pub(crate) fn thread_count() -> usize {
     let variable = |name: &str| {
@@ -104,7 +104,7 @@ pub struct Caches {
     pub last: u64,
 }
 
-/// The data caches of the first allowed processor.
+/// The data caches of the first allowed core.
 pub(crate) fn caches() -> Option<Caches> {
     let folder = PathBuf::from(format!("/sys/devices/system/cpu/cpu{}/cache", allowed_cpus()[0]));
     let mut sizes: Vec<(u32, u64)> = Vec::new();
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pinned_thread_stays_on_its_processor() {
+    fn a_pinned_thread_stays_on_its_core() {
         let cpu = *allowed_cpus().last().unwrap();
         let thread = std::thread::spawn(move || {
             pin(cpu);

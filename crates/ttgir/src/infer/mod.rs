@@ -29,9 +29,9 @@ pub struct Shapes<'a> {
 impl Shapes<'_> {
     /// The dimension that an operation is about, of a block of so many.
     fn axis(&self, rank: usize) -> Result<usize, String> {
-        let axis = self.attrs.first().and_then(|attr| attr.as_ref()?.as_int()).ok_or("`axis` is missing")?;
-        let place = usize::try_from(axis).ok().filter(|&axis| axis < rank);
-        place.ok_or_else(|| format!("axis {axis} is no dimension of a block of rank {rank}"))
+        let axis = ops::reduce::axis(self.attrs)?;
+        let is_one = axis < rank;
+        is_one.then_some(axis).ok_or_else(|| format!("axis {axis} is no dimension of a block of rank {rank}"))
     }
 }
 
@@ -47,7 +47,7 @@ pub fn forward(row: &'static OpRow, operand: &Encoding, shapes: Shapes<'_>) -> R
         }
         LayoutRule::Reduce => Ok(reduce(operand, shapes.axis(operand.rank())?)),
         LayoutRule::ExpandDims => expand_dims(operand, shapes.axis(operand.rank() + 1)?, shapes.from),
-        LayoutRule::Trans => trans(operand, ops::shape::ints(shapes.attrs[0].as_ref()), shapes.from),
+        LayoutRule::Trans => trans(operand, ops::shape::order(shapes.attrs), shapes.from),
         LayoutRule::Reshape => reshape(operand, shapes.from, shapes.to),
         LayoutRule::Join => join(operand, shapes.from),
         LayoutRule::Split => split(operand, shapes.from),
@@ -66,7 +66,7 @@ pub fn backward(row: &'static OpRow, result: &Encoding, shapes: Shapes<'_>) -> R
         LayoutRule::Same | LayoutRule::Broadcast | LayoutRule::Gather | LayoutRule::Dot => Ok(result.clone()),
         LayoutRule::Reduce => expand_dims(result, shapes.axis(result.rank() + 1)?, shapes.to),
         LayoutRule::ExpandDims => Ok(reduce(result, shapes.axis(result.rank())?)),
-        LayoutRule::Trans => trans_back(result, ops::shape::ints(shapes.attrs[0].as_ref()), shapes.to),
+        LayoutRule::Trans => trans_back(result, ops::shape::order(shapes.attrs), shapes.to),
         LayoutRule::Reshape => reshape(result, shapes.to, shapes.from),
         LayoutRule::Join => split(result, shapes.to),
         LayoutRule::Split => join(result, shapes.to),

@@ -12,7 +12,7 @@
 
 use crate::ops::async_copy::ASYNC_WAIT;
 use crate::ops::barrier::FENCE_ASYNC_SHARED;
-use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT};
+use crate::ops::group_dot::{WARP_GROUP_DOT, WarpGroupDotWaitOp};
 use crate::ops::shared::AllocOp;
 use crate::roots::effect;
 use crate::types::memdesc;
@@ -94,11 +94,14 @@ fn stands_in(module: &Module, memory: Value, block: Block) -> bool {
 fn root(module: &Module, view: Value) -> Value {
     let mut view = view;
     while let Def::Result(op, slot) = module.def(view) {
-        // A wait hands on each operand as the result of the same number.
-        let slot = if module.is(op, &WARP_GROUP_DOT_WAIT) { slot as usize } else { 0 };
-        match module.operands(op).get(slot) {
-            Some(&from) if memdesc(module.ty(from)).is_some() => view = from,
-            _ => break,
+        let is_memory = |value: &&Value| memdesc(module.ty(**value)).is_some();
+        let from = match WarpGroupDotWaitOp::of(module, op) {
+            Some(wait) => wait.inputs().get(slot as usize).filter(is_memory),
+            None => module.operands(op).iter().find(is_memory),
+        };
+        match from {
+            Some(&from) => view = from,
+            None => break,
         }
     }
     view

@@ -1,11 +1,10 @@
 //! Which loops read the same memory.
 
+use crate::roots::is_pointer;
 use ir::{Def, Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
 use ttir::ops::access::AccessOp;
 use ttir::ops::control::FOR;
-use ttir::ops::memory::ADDPTR;
-use ttir::types::{elem, pointee};
 
 /// The loops behind an operation in its block, in order.
 pub(super) fn loops_behind(module: &Module, op: Op) -> impl Iterator<Item = Op> + '_ {
@@ -27,9 +26,9 @@ pub(super) fn loads(module: &Module, op: Op) -> impl Iterator<Item = AccessOp<'_
 pub(super) fn origin(module: &Module, address: Value) -> Value {
     let mut address = address;
     while let Def::Result(op, _) = module.def(address) {
-        let through = module.is(op, &ADDPTR) || module.has(op, Traits::PURE);
-        match module.operands(op).first() {
-            Some(&first) if through && pointee(elem(module.ty(first))).is_some() => address = first,
+        let mut pointers = module.operands(op).iter().filter(|&&value| is_pointer(module.ty(value)));
+        match (pointers.next(), pointers.next()) {
+            (Some(&only), None) if module.has(op, Traits::PURE) => address = only,
             _ => break,
         }
     }

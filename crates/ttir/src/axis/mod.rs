@@ -195,7 +195,7 @@ impl AxisTable {
         }
     }
 
-    /// How many neighbouring elements along a dimension one aligned access can cover: they lie behind each other, and
+    /// How many neighbouring elements along a dimension one aligned access can cover: they are contiguous, and
     /// the first of them is aligned to all of them.
     pub fn aligned_run(&self, module: &Module, pointer: Value, dim: usize) -> u64 {
         let info = self.info(module, pointer);

@@ -9,7 +9,7 @@ use super::data::{Data, Side, WordSide};
 use crate::ops::arith_cast as cast;
 use crate::ops::arith_float as float;
 use crate::ops::arith_int as int;
-use crate::ops::compare::{CMPF, CMPF_PREDICATE, CMPI, CMPI_PREDICATE, CmpFPredicate, CmpIPredicate};
+use crate::ops::compare::{CMPF, CMPI, CmpFPredicate, CmpIPredicate};
 use crate::ops::math;
 use crate::ops::memory::ADDPTR;
 use crate::types::{elem_bytes, pointee};
@@ -140,12 +140,11 @@ fn decided(row: &'static OpRow, args: &EvalArgs<'_>, bits: u32, [a, b]: [&Data; 
     let ([least, greatest], [other_least, other_greatest]) = (bounds(a)?, bounds(b)?);
     let (always, never) = (greatest < other_least, least >= other_greatest);
     let (always_le, never_le) = (greatest <= other_least, least > other_greatest);
-    let predicate = args.attrs[0].as_ref()?.as_enum(&CMPI_PREDICATE)?;
-    let (yes, no) = match predicate {
-        kind if kind == CmpIPredicate::Slt as u32 => (always, never),
-        kind if kind == CmpIPredicate::Sge as u32 => (never, always),
-        kind if kind == CmpIPredicate::Sle as u32 => (always_le, never_le),
-        kind if kind == CmpIPredicate::Sgt as u32 => (never_le, always_le),
+    let (yes, no) = match args.case()? {
+        CmpIPredicate::Slt => (always, never),
+        CmpIPredicate::Sge => (never, always),
+        CmpIPredicate::Sle => (always_le, never_le),
+        CmpIPredicate::Sgt => (never_le, always_le),
         _ => return None,
     };
     (yes || no).then(|| Data::uniform(u64::from(yes)))
@@ -197,18 +196,14 @@ fn on_integers(row: &'static OpRow, args: &EvalArgs<'_>, bits: u32, [a, b]: [&Da
 }
 
 fn compare_integers(args: &EvalArgs<'_>, bits: u32, [a, b]: [&Data; 2]) -> Option<Data> {
-    let predicate = args.attrs[0].as_ref()?.as_enum(&CMPI_PREDICATE)?;
     let signed = |value: u64| sign_extend(bits, value);
-    let (eq, ne) = (CmpIPredicate::Eq as u32, CmpIPredicate::Ne as u32);
-    let [slt, sle] = [CmpIPredicate::Slt as u32, CmpIPredicate::Sle as u32];
-    let [sgt, sge] = [CmpIPredicate::Sgt as u32, CmpIPredicate::Sge as u32];
-    Some(match predicate {
-        kind if kind == eq => zip(a, b, |x, y| u64::from(x == y)),
-        kind if kind == ne => zip(a, b, |x, y| u64::from(x != y)),
-        kind if kind == slt => zip(a, b, |x, y| u64::from(signed(x) < signed(y))),
-        kind if kind == sle => zip(a, b, |x, y| u64::from(signed(x) <= signed(y))),
-        kind if kind == sgt => zip(a, b, |x, y| u64::from(signed(x) > signed(y))),
-        kind if kind == sge => zip(a, b, |x, y| u64::from(signed(x) >= signed(y))),
+    Some(match args.case()? {
+        CmpIPredicate::Eq => zip(a, b, |x, y| u64::from(x == y)),
+        CmpIPredicate::Ne => zip(a, b, |x, y| u64::from(x != y)),
+        CmpIPredicate::Slt => zip(a, b, |x, y| u64::from(signed(x) < signed(y))),
+        CmpIPredicate::Sle => zip(a, b, |x, y| u64::from(signed(x) <= signed(y))),
+        CmpIPredicate::Sgt => zip(a, b, |x, y| u64::from(signed(x) > signed(y))),
+        CmpIPredicate::Sge => zip(a, b, |x, y| u64::from(signed(x) >= signed(y))),
         _ => return None,
     })
 }
@@ -269,16 +264,13 @@ fn floats(
 }
 
 fn compare_floats(args: &EvalArgs<'_>, operands: [&Data; 2]) -> Option<Data> {
-    let predicate = args.attrs[0].as_ref()?.as_enum(&CMPF_PREDICATE)?;
     let [a, b] = operands.map(Data::word_side);
     let number = f32::from_bits;
-    let [olt, ogt] = [CmpFPredicate::Olt as u32, CmpFPredicate::Ogt as u32];
-    let [ole, oge] = [CmpFPredicate::Ole as u32, CmpFPredicate::Oge as u32];
-    Some(Data::words(match predicate {
-        kind if kind == olt => zip_words(&a, &b, |x, y| u32::from(number(x) < number(y))),
-        kind if kind == ogt => zip_words(&a, &b, |x, y| u32::from(number(x) > number(y))),
-        kind if kind == ole => zip_words(&a, &b, |x, y| u32::from(number(x) <= number(y))),
-        kind if kind == oge => zip_words(&a, &b, |x, y| u32::from(number(x) >= number(y))),
+    Some(Data::words(match args.case()? {
+        CmpFPredicate::Olt => zip_words(&a, &b, |x, y| u32::from(number(x) < number(y))),
+        CmpFPredicate::Ogt => zip_words(&a, &b, |x, y| u32::from(number(x) > number(y))),
+        CmpFPredicate::Ole => zip_words(&a, &b, |x, y| u32::from(number(x) <= number(y))),
+        CmpFPredicate::Oge => zip_words(&a, &b, |x, y| u32::from(number(x) >= number(y))),
         _ => return None,
     }))
 }

@@ -221,8 +221,7 @@ pub static FP_TO_FP: OpRow = OpRow {
         FLOAT_TO_FLOAT.0,
         FLOAT_TO_FLOAT.1,
         |a, x| {
-            let rtz = a.attrs[0].as_ref().and_then(|attr| attr.as_enum(&ROUNDING)) == Some(0);
-            if rtz { toward_zero(a, x) } else { convert(a, x) }
+            if a.case() == Some(Rounding::Rtz) { toward_zero(a, x) } else { convert(a, x) }
         },
     )
 };

@@ -166,7 +166,7 @@ pub static CLAMPF: OpRow = OpRow {
     format: Format::Text("$x, $min, $max, propagateNan = $propagateNan attr-dict : type($result)"),
     verify: Some(super::same_type_operands),
     eval: Some(|a, x| {
-        let all = a.attrs[0].as_ref().and_then(|attr| attr.as_enum(&PROPAGATE_NAN)) == Some(65535);
+        let all = a.case() == Some(PropagateNan::All);
         on_values(a, x, |v| {
             if all && v[0].is_nan() { f64::NAN } else { -maximum_number(-maximum_number(v[0], v[1]), -v[2]) }
         })

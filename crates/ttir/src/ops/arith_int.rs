@@ -61,11 +61,6 @@ fn signed(args: &EvalArgs<'_>, value: u64) -> i64 {
     sign_extend(bits(args), value)
 }
 
-/// The value of a constant operand whose elements are all equal, sign-extended.
-pub fn constant_int(module: &Module, op: Op, operand: usize) -> Option<i64> {
-    int_value(module, module.operand(op, operand))
-}
-
 /// The number that a value is in all its elements, sign-extended, if it is a constant.
 pub fn int_value(module: &Module, value: Value) -> Option<i64> {
     match module.constant(value)? {
@@ -80,12 +75,12 @@ pub fn int_value(module: &Module, value: Value) -> Option<i64> {
 
 /// The left operand where the right is this constant.
 fn left_if_right_is(module: &Module, op: Op, value: i64) -> Option<Fold> {
-    (constant_int(module, op, 1) == Some(value)).then(|| Fold::Value(module.operand(op, 0)))
+    (int_value(module, module.operand(op, 1)) == Some(value)).then(|| Fold::Value(module.operand(op, 0)))
 }
 
 /// The right operand where it is this constant.
 fn right_if_it_is(module: &Module, op: Op, value: i64) -> Option<Fold> {
-    (constant_int(module, op, 1) == Some(value)).then(|| Fold::Value(module.operand(op, 1)))
+    (int_value(module, module.operand(op, 1)) == Some(value)).then(|| Fold::Value(module.operand(op, 1)))
 }
 
 fn left_if_equal(module: &Module, op: Op) -> Option<Fold> {

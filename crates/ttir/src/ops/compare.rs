@@ -51,7 +51,7 @@ pub static CMPI: OpRow = OpRow {
     format: Format::Text("$predicate, $lhs, $rhs attr-dict : type($lhs)"),
     verify: Some(super::same_type_operands),
     eval: Some(|a, x| {
-        let predicate = a.attrs[0].as_ref()?.as_enum(&CMPI_PREDICATE)?;
+        let predicate = a.case::<CmpIPredicate>()?;
         let bits = a.operand_types[0].as_int()?;
         let (s, t) = (sign_extend(bits, x[0]), sign_extend(bits, x[1]));
         let table = [
@@ -90,7 +90,7 @@ pub static CMPF: OpRow = OpRow {
     format: Format::Text("$predicate, $lhs, $rhs attr-dict : type($lhs)"),
     verify: Some(super::same_type_operands),
     eval: Some(|a, x| {
-        let predicate = a.attrs[0].as_ref()?.as_enum(&CMPF_PREDICATE)?;
+        let predicate = a.case::<CmpFPredicate>()?;
         let kind = a.operand_types[0].as_float()?;
         let (s, t) = (float_value(kind, x[0]), float_value(kind, x[1]));
         let case = match s.partial_cmp(&t) {
@@ -141,7 +141,7 @@ pub static SELECT: OpRow = OpRow {
             return Some(Fold::Value(yes));
         }
         debug_assert_eq!(elem(module.ty(yes)), elem(module.ty(no)));
-        match super::arith_int::constant_int(module, op, 0)? {
+        match super::arith_int::int_value(module, module.operand(op, 0))? {
             0 => Some(Fold::Value(no)),
             _ => Some(Fold::Value(yes)),
         }

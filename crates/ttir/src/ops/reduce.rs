@@ -8,7 +8,11 @@ use smallvec::SmallVec;
 pub(super) const ROWS: &[&OpRow] =
     &[&REDUCE, &REDUCE_RETURN, &SCAN, &SCAN_RETURN, &MAP_ELEMENTWISE, &MAP_ELEMENTWISE_RETURN, &HISTOGRAM];
 
-fn axis(attrs: &[Option<Attr>]) -> Result<usize, String> {
+/// The axis among the attribute slots of an operation that is about one: the first of them.
+///
+/// # Errors
+/// When it is missing or negative.
+pub fn axis(attrs: &[Option<Attr>]) -> Result<usize, String> {
     let axis = attrs.first().and_then(|attr| attr.as_ref()?.as_int()).ok_or("the axis is missing")?;
     usize::try_from(axis).map_err(|_| format!("axis {axis} is negative"))
 }

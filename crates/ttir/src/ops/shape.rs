@@ -36,6 +36,11 @@ pub fn ints(attr: Option<&Attr>) -> &[i64] {
     if let Some(Attr::DenseArray { values, .. }) = attr { values } else { &[] }
 }
 
+/// The order among the attribute slots of a transposition.
+pub fn order(attrs: &[Option<Attr>]) -> &[i64] {
+    ints(attrs.first().and_then(Option::as_ref))
+}
+
 ir::op_view! {
     MakeRangeOp of MAKE_RANGE {
         attrs { end: i32, start: i32 }
@@ -233,7 +238,7 @@ pub static TRANS: OpRow = OpRow {
     name: "tt.trans",
     doc: "Permutes dimensions: dimension `i` of the result is dimension `order[i]` of the operand.",
     infer: Infer::Rule(|args| {
-        let (ty, order) = (args.ty(0), ints(args.attrs[0].as_ref()));
+        let (ty, order) = (args.ty(0), order(args.attrs));
         let dims = shape(ty);
         let mut sorted = order.to_vec();
         sorted.sort_unstable();

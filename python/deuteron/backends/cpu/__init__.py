@@ -1,1 +1,1 @@
-"""Import path of the reference for the processors of this machine."""
+"""Import path of the reference for the cores of this machine."""

@@ -1,4 +1,4 @@
-"""The driver of this machine's processors."""
+"""The driver of this machine's cores."""
 
 from ...runtime.driver import CPUDriver
 

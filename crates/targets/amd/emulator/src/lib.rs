@@ -1,4 +1,4 @@
-//! Runs llir for AMD GPUs on a processor, one lane after another, and watches what it does.
+//! Runs llir for AMD GPUs on a core, one lane after another, and watches what it does.
 //!
 //! What LLVM gets is what runs: a module, or its text. Beyond results, the emulator tells what hardware hides: accesses
 //! of LDS that nothing orders, values that nobody wrote, copies to LDS that nobody waited for, addresses outside every

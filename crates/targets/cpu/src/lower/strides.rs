@@ -47,10 +47,8 @@ pub(crate) fn stride(module: &Module, value: Value, dim: usize, depth: u32) -> O
     let row = module.row(op);
     let operands = module.operands(op);
     let stride_of = |value: Value| stride(module, value, dim, depth);
-    let both = || {
-        let two = BinaryOp::new(module, op);
-        Some((stride_of(two.lhs())?, stride_of(two.rhs())?))
-    };
+    let two = || BinaryOp::new(module, op);
+    let both = || Some((stride_of(two().lhs())?, stride_of(two().rhs())?));
     if row.is(&shape::SPLAT) {
         Some(0)
     } else if row.is(&shape::MAKE_RANGE) {
@@ -68,14 +66,13 @@ pub(crate) fn stride(module: &Module, value: Value, dim: usize, depth: u32) -> O
     } else if row.is(&arith_int::MULI) {
         match both()? {
             (0, 0) => Some(0),
-            (step, 0) => Some(step * arith_int::constant_int(module, op, 1)?),
-            (0, step) => Some(step * arith_int::constant_int(module, op, 0)?),
+            (step, 0) => Some(step * arith_int::int_value(module, two().rhs())?),
+            (0, step) => Some(step * arith_int::int_value(module, two().lhs())?),
             _ => None,
         }
     } else if row.is(&arith_int::REMSI) || row.is(&arith_int::REMUI) {
         // Wrapped indices are neighbours nearly everywhere.
-        let two = BinaryOp::new(module, op);
-        (stride_of(two.rhs())? == 0).then(|| stride_of(two.lhs())).flatten()
+        (stride_of(two().rhs())? == 0).then(|| stride_of(two().lhs())).flatten()
     } else {
         let all: Option<Vec<i64>> = operands.iter().map(|&operand| stride_of(operand)).collect();
         all.filter(|all| !all.is_empty() && all.iter().all(|&step| step == 0)).map(|_| 0)

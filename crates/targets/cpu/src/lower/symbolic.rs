@@ -203,7 +203,7 @@ impl Chunks<'_, '_> {
     /// `index < bound` and its relatives hold for a run of lanes.
     fn bound(&mut self, elems: &Elems<'_>, a: &Val, b: &Val) -> Result<Option<Val>> {
         use IntCompare::{Sge, Sgt, Sle, Slt};
-        let predicate = elementwise::int_predicate(elems)?;
+        let predicate = elementwise::int_predicate(elems);
         let is_index = |val: &Val| matches!(val, Val::Affine(affine) if affine.lanes.stride() == Some(1) && !affine.lanes.is_uniform());
         // With the index on the left; `is_end` where the limit ends the run, `after` where the limit is part of it.
         let (index, limit, is_end, after) = match (is_index(a), is_index(b), predicate) {

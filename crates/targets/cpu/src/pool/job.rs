@@ -27,7 +27,7 @@ struct Fields {
     chunk: u64,
 }
 
-/// The programs of one processor.
+/// The programs of one core.
 struct Share {
     next: AtomicU64,
     end: AtomicU64,

@@ -1,4 +1,4 @@
-//! A worker: pinned to its processor, spinning for a moment after each job, then asleep.
+//! A worker: pinned to its core, spinning for a moment after each job, then asleep.
 
 use super::job::Job;
 use super::{Pool, futex};
@@ -75,7 +75,7 @@ fn serve(pool: &'static Pool, place: usize) {
             let number = pool.job.open_number();
             if number.is_some() && number != seen {
                 if pool.job.launcher() == place {
-                    // The launcher is on this processor and does this worker's part.
+                    // The launcher is on this core and does this worker's part.
                     seen = number;
                     break;
                 }

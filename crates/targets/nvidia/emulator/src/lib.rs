@@ -1,4 +1,4 @@
-//! Runs PTX text on a processor, one lane after another, and watches what it does.
+//! Runs PTX text on a core, one lane after another, and watches what it does.
 //!
 //! A kernel that runs here needs no GPU. Beyond results, the emulator tells what hardware hides: accesses of shared
 //! memory that nothing orders, values that nobody wrote, asynchronous copies that nobody waited for, addresses

@@ -68,7 +68,7 @@ pub(crate) struct Access {
     pub(crate) bytes: u64,
     /// The dimension along which addresses run.
     pub(crate) dim: usize,
-    /// Along that dimension: so many neighbours lie behind each other.
+    /// Along that dimension: so many neighbours are contiguous.
     pub(crate) contiguity: u64,
     /// So many may be moved by one access: aligned, and all or none of them masked off.
     pub(crate) run: u64,

@@ -320,12 +320,8 @@ impl<'m> Graph<'m> {
 /// The value whose layout is the operation's own.
 pub(crate) fn principal(module: &Module, op: Op) -> Option<Value> {
     let blocks = module.results(op).iter().chain(module.operands(op));
-    let largest = if tied_to_operand(module, op) {
-        module.operands(op).first().copied()
-    } else {
-        module.results(op).first().copied()
-    };
-    largest.filter(|&value| is_tensor(module.ty(value))).or_else(|| {
+    let own = if tied_to_operand(module, op) { module.operands(op) } else { module.results(op) };
+    own.first().copied().filter(|&value| is_tensor(module.ty(value))).or_else(|| {
         blocks.copied().filter(|&value| is_tensor(module.ty(value))).max_by_key(|&v| numel(module.ty(v)))
     })
 }

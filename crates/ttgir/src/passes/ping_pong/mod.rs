@@ -97,10 +97,11 @@ impl Sliced {
 
 /// The shared memory that an operation reads all of, if it does nothing else.
 fn memory_of(module: &Module, op: Op) -> Option<Value> {
-    let (&memory, tokens) = module.operands(op).split_first()?;
-    let reads = matches!(module.row(op).operands.first()?.effect, Effect::Read);
-    let is_plain = tokens.iter().all(|&token| (TOKEN_ONLY.check)(module.ty(token)));
-    (reads && is_plain && memdesc(module.ty(memory)).is_some()).then_some(memory)
+    let read = module.row(op).operands.iter().position(|operand| matches!(operand.effect, Effect::Read))?;
+    let &[memory] = module.operand_group(op, read) else { return None };
+    let mut others = module.operands(op).iter().filter(|&&value| value != memory);
+    let is_plain = others.all(|&other| (TOKEN_ONLY.check)(module.ty(other)));
+    (is_plain && memdesc(module.ty(memory)).is_some()).then_some(memory)
 }
 
 /// The operation that reads an operand of the dot, for nobody else.

@@ -261,10 +261,7 @@ fn position(module: &Module, op: Op) -> usize {
 fn replace_users(builder: &mut Builder<'_>, copy: &PipelinedLoad, buffer: Value, token: Option<Value>) {
     let value = builder.module.result(copy.load, 0);
     let users: Vec<Op> = builder.module.uses(value).iter().map(|use_| use_.0).collect();
-    for user in users {
-        if builder.module.operands(user).first() != Some(&value) || copy.other.is_some() {
-            continue;
-        }
+    for user in users.into_iter().filter(|_| copy.other.is_none()) {
         if AllocOp::is(builder.module, user) {
             if lies_as(builder.module, user, buffer) {
                 let old = builder.module.result(user, 0);
