@@ -40,7 +40,7 @@ pub fn entries() -> Vec<Entry> {
 }
 
 fn is_method(path: &str) -> bool {
-    path.strip_prefix("tl.").is_some_and(|name| ops::method(name).is_some())
+    path.strip_prefix("tl.").is_some_and(|name| ops::find_method(name).is_some())
 }
 
 #[cfg(test)]

@@ -80,7 +80,7 @@ impl Ctx<'_> {
                 "shape" => Some(dims(&tensor.ty)),
                 "numel" => Some(Val::int(i128::from(tensor.ty.numel()))),
                 "T" => Some(Val::Tensor(self.transpose(tensor.clone())?)),
-                _ => ops::method(name).map(|_| method(value, name)),
+                _ => ops::find_method(name).map(|_| method(value, name)),
             },
             Val::Tuple(tuple) if name != "value" || tuple.fields.is_some() => {
                 let field =
@@ -195,7 +195,7 @@ impl Ctx<'_> {
         let scalar = match receiver {
             Val::Tensor(_) => {
                 args.insert(0, receiver.clone());
-                return match ops::method(name) {
+                return match ops::find_method(name) {
                     Some(callee) => self.call_value(&Val::Const(callee), args, keywords),
                     None => Err(self.no_attribute(receiver, name)),
                 };

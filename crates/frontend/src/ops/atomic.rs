@@ -2,40 +2,44 @@
 
 use crate::codegen::value::Val;
 use crate::codegen::{Ctx, Res};
-use crate::ops::{Args, Builtin, op};
+use crate::ops::{Args, Builtin, method};
 use crate::semantic::{AtomicArgs, PollArgs};
 
 const RMW: &str = "pointer, val, mask=None, sem=None, scope=None";
 
 pub(super) static TABLE: &[Builtin] = &[
-    op("tl.atomic_add", RMW, |ctx, args| rmw(ctx, &args, "add")),
-    op("tl.atomic_max", RMW, |ctx, args| rmw(ctx, &args, "max")),
-    op("tl.atomic_min", RMW, |ctx, args| rmw(ctx, &args, "min")),
-    op("tl.atomic_and", RMW, |ctx, args| rmw(ctx, &args, "and")),
-    op("tl.atomic_or", RMW, |ctx, args| rmw(ctx, &args, "or")),
-    op("tl.atomic_xor", RMW, |ctx, args| rmw(ctx, &args, "xor")),
-    op("tl.atomic_xchg", RMW, |ctx, args| rmw(ctx, &args, "xchg")),
-    op("tl.atomic_cas", "pointer, cmp, val, sem=None, scope=None", |ctx, args| {
+    method("tl.atomic_add", RMW, |ctx, args| rmw(ctx, &args, "add")),
+    method("tl.atomic_max", RMW, |ctx, args| rmw(ctx, &args, "max")),
+    method("tl.atomic_min", RMW, |ctx, args| rmw(ctx, &args, "min")),
+    method("tl.atomic_and", RMW, |ctx, args| rmw(ctx, &args, "and")),
+    method("tl.atomic_or", RMW, |ctx, args| rmw(ctx, &args, "or")),
+    method("tl.atomic_xor", RMW, |ctx, args| rmw(ctx, &args, "xor")),
+    method("tl.atomic_xchg", RMW, |ctx, args| rmw(ctx, &args, "xchg")),
+    method("tl.atomic_cas", "pointer, cmp, val, sem=None, scope=None", |ctx, args| {
         let (pointer, cmp, val) =
             (args.tensor(ctx, "pointer")?, args.tensor(ctx, "cmp")?, args.tensor(ctx, "val")?);
         let (sem, scope) = (args.text(ctx, "sem")?, args.text(ctx, "scope")?);
         Ok(ctx.atomic_cas(pointer, cmp, val, &sem, &scope)?.into())
     }),
-    op("tl.atomic_load", "pointer, mask=None, sem=None, scope=None", |ctx, args| {
+    method("tl.atomic_load", "pointer, mask=None, sem=None, scope=None", |ctx, args| {
         let atomic = atomic_args(ctx, &args, None)?;
         Ok(ctx.atomic_load(atomic)?.into())
     }),
-    op("tl.atomic_store", RMW, |ctx, args| {
+    method("tl.atomic_store", RMW, |ctx, args| {
         let atomic = atomic_args(ctx, &args, Some("val"))?;
         ctx.atomic_store(atomic)?;
         Ok(Val::NONE)
     }),
-    op("tl.atomic_poll", "pointer, expected_value, sem=None, scope=None, timeout_ns=None", |ctx, args| {
-        let (pointer, expected) = (args.tensor(ctx, "pointer")?, args.num(ctx, "expected_value")?);
-        let (sem, scope) = (args.text(ctx, "sem")?, args.text(ctx, "scope")?);
-        let timeout = args.optional_num(ctx, "timeout_ns")?;
-        Ok(ctx.atomic_poll(PollArgs { pointer, expected, sem, scope, timeout })?.into())
-    }),
+    method(
+        "tl.atomic_poll",
+        "pointer, expected_value, sem=None, scope=None, timeout_ns=None",
+        |ctx, args| {
+            let (pointer, expected) = (args.tensor(ctx, "pointer")?, args.num(ctx, "expected_value")?);
+            let (sem, scope) = (args.text(ctx, "sem")?, args.text(ctx, "scope")?);
+            let timeout = args.optional_num(ctx, "timeout_ns")?;
+            Ok(ctx.atomic_poll(PollArgs { pointer, expected, sem, scope, timeout })?.into())
+        },
+    ),
 ];
 
 fn atomic_args(ctx: &mut Ctx<'_>, args: &Args, value: Option<&str>) -> Res<AtomicArgs> {

@@ -4,14 +4,14 @@ use crate::codegen::value::{BlockPointer, Tensor, Val};
 use crate::codegen::{Ctx, Res};
 use crate::dtype::DType;
 use crate::ops::descriptor::{items, scalars};
-use crate::ops::{Args, Builtin, op};
+use crate::ops::{Args, Builtin, method, op};
 use crate::typing::{Ty, pointer_to};
 use crate::value::PyValue;
 use std::rc::Rc;
 
 pub(super) static TABLE: &[Builtin] = &[
     op("tl.make_block_ptr", "base, shape, strides, offsets, block_shape, order", make),
-    op("tl.advance", "base, offsets", advance),
+    method("tl.advance", "base, offsets", advance),
 ];
 
 fn make(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {

@@ -4,7 +4,7 @@ use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Num, Res};
 use crate::dtype::DType;
 use crate::extension::Extension;
-use crate::ops::{Args, Builtin, op};
+use crate::ops::{Args, Builtin, method, op};
 use crate::typing::{ANY_SHAPE, MAX_ELEMENTS, Ty};
 use ir::{Attr, Type};
 use ttir::ops::shape;
@@ -12,8 +12,8 @@ use ttir::ops::shape;
 pub(super) static TABLE: &[Builtin] = &[
     op("tl.arange", "start, end", arange),
     op("tl.full", "shape, value, dtype", full),
-    op("tl.cast", "input, dtype, fp_downcast_rounding=None, bitcast=False", cast),
-    op("tl.to", "input, dtype, fp_downcast_rounding=None, bitcast=False", cast),
+    method("tl.cast", "input, dtype, fp_downcast_rounding=None, bitcast=False", cast),
+    method("tl.to", "input, dtype, fp_downcast_rounding=None, bitcast=False", cast),
     op("tl.to_tensor", "x", |ctx, args| Ok(Val::Tensor(args.tensor(ctx, "x")?))),
 ];
 

@@ -4,7 +4,7 @@ use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Res};
 use crate::dtype::{DType, Scalar};
 use crate::extension::Extension;
-use crate::ops::{Args, Builtin, op};
+use crate::ops::{Args, Builtin, method, op};
 use crate::semantic::{MAXIMUM, MAXIMUM_NAN, MINIMUM, MINIMUM_NAN, Overflow, Pointers};
 use crate::typing::Arithmetic;
 use crate::value::PyValue;
@@ -19,20 +19,20 @@ const EXTREMUM: &str = "x, y, propagate_nan=tl.PropagateNan.NONE";
 const CHECKED: &str = "x, y, sanitize_overflow=True";
 
 pub(super) static TABLE: &[Builtin] = &[
-    op("tl.exp", "x", |ctx, args| unary(ctx, &args, &math::EXP, REAL)),
-    op("tl.exp2", "x", |ctx, args| unary(ctx, &args, &math::EXP2, REAL)),
-    op("tl.log", "x", |ctx, args| unary(ctx, &args, &math::LOG, REAL)),
-    op("tl.log2", "x", |ctx, args| unary(ctx, &args, &math::LOG2, REAL)),
-    op("tl.cos", "x", |ctx, args| unary(ctx, &args, &math::COS, REAL)),
-    op("tl.sin", "x", |ctx, args| unary(ctx, &args, &math::SIN, REAL)),
-    op("tl.sqrt", "x", |ctx, args| unary(ctx, &args, &math::SQRT, REAL)),
-    op("tl.sqrt_rn", "x", |ctx, args| unary(ctx, &args, &math::PRECISE_SQRT, SINGLE)),
-    op("tl.rsqrt", "x", |ctx, args| unary(ctx, &args, &math::RSQRT, REAL)),
-    op("tl.erf", "x", |ctx, args| unary(ctx, &args, &math::ERF, REAL)),
-    op("tl.tanh", "x", |ctx, args| unary(ctx, &args, &math::TANH, REAL)),
-    op("tl.floor", "x", |ctx, args| unary(ctx, &args, &math::FLOOR, REAL)),
-    op("tl.ceil", "x", |ctx, args| unary(ctx, &args, &math::CEIL, REAL)),
-    op("tl.abs", "x", absolute),
+    method("tl.exp", "x", |ctx, args| unary(ctx, &args, &math::EXP, REAL)),
+    method("tl.exp2", "x", |ctx, args| unary(ctx, &args, &math::EXP2, REAL)),
+    method("tl.log", "x", |ctx, args| unary(ctx, &args, &math::LOG, REAL)),
+    method("tl.log2", "x", |ctx, args| unary(ctx, &args, &math::LOG2, REAL)),
+    method("tl.cos", "x", |ctx, args| unary(ctx, &args, &math::COS, REAL)),
+    method("tl.sin", "x", |ctx, args| unary(ctx, &args, &math::SIN, REAL)),
+    method("tl.sqrt", "x", |ctx, args| unary(ctx, &args, &math::SQRT, REAL)),
+    method("tl.sqrt_rn", "x", |ctx, args| unary(ctx, &args, &math::PRECISE_SQRT, SINGLE)),
+    method("tl.rsqrt", "x", |ctx, args| unary(ctx, &args, &math::RSQRT, REAL)),
+    method("tl.erf", "x", |ctx, args| unary(ctx, &args, &math::ERF, REAL)),
+    method("tl.tanh", "x", |ctx, args| unary(ctx, &args, &math::TANH, REAL)),
+    method("tl.floor", "x", |ctx, args| unary(ctx, &args, &math::FLOOR, REAL)),
+    method("tl.ceil", "x", |ctx, args| unary(ctx, &args, &math::CEIL, REAL)),
+    method("tl.abs", "x", absolute),
     op("tl.fma", "x, y, z", fma),
     op("tl.umulhi", "x, y", umulhi),
     op("tl.fdiv", "x, y, ieee_rounding=False, approx=False", fdiv),
@@ -40,29 +40,29 @@ pub(super) static TABLE: &[Builtin] = &[
     op("tl.add", CHECKED, |ctx, args| checked(ctx, &args, Operator::Add)),
     op("tl.sub", CHECKED, |ctx, args| checked(ctx, &args, Operator::Sub)),
     op("tl.mul", CHECKED, |ctx, args| checked(ctx, &args, Operator::Mult)),
-    op("tl.minimum", EXTREMUM, |ctx, args| {
+    method("tl.minimum", EXTREMUM, |ctx, args| {
         let rows = if all_nan(ctx, &args)? { &MINIMUM_NAN } else { &MINIMUM };
         let (x, y) = (args.num(ctx, "x")?, args.num(ctx, "y")?);
         Ok(ctx.extremum(rows, x, y)?.into())
     }),
-    op("tl.maximum", EXTREMUM, |ctx, args| {
+    method("tl.maximum", EXTREMUM, |ctx, args| {
         let rows = if all_nan(ctx, &args)? { &MAXIMUM_NAN } else { &MAXIMUM };
         let (x, y) = (args.num(ctx, "x")?, args.num(ctx, "y")?);
         Ok(ctx.extremum(rows, x, y)?.into())
     }),
-    op("tl.clamp", "x, min, max, propagate_nan=tl.PropagateNan.NONE", |ctx, args| {
+    method("tl.clamp", "x, min, max, propagate_nan=tl.PropagateNan.NONE", |ctx, args| {
         let all = all_nan(ctx, &args)?;
         let operands = [args.num(ctx, "x")?, args.num(ctx, "min")?, args.num(ctx, "max")?];
         let case = if all { arith_float::PropagateNan::All } else { arith_float::PropagateNan::None };
         Ok(ctx.clamp(operands, case)?.into())
     }),
-    op("tl.where", "condition, x, y", |ctx, args| {
+    method("tl.where", "condition, x, y", |ctx, args| {
         let condition = args.tensor(ctx, "condition")?;
         let (x, y) = (args.num(ctx, "x")?, args.num(ctx, "y")?);
         Ok(ctx.select(condition, x, y)?.into())
     }),
-    op("tl.logical_and", "x, y", |ctx, args| logical(ctx, &args, &arith_int::ANDI)),
-    op("tl.logical_or", "x, y", |ctx, args| logical(ctx, &args, &arith_int::ORI)),
+    method("tl.logical_and", "x, y", |ctx, args| logical(ctx, &args, &arith_int::ANDI)),
+    method("tl.logical_or", "x, y", |ctx, args| logical(ctx, &args, &arith_int::ORI)),
     op("python._half_math", "function, *args", half_math),
 ];
 

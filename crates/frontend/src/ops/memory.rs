@@ -3,17 +3,17 @@
 use crate::codegen::value::Val;
 use crate::codegen::{Ctx, Res};
 use crate::ops::block_pointer::{checked_dims, refuse_block_arguments, refuse_masks};
-use crate::ops::{Args, Builtin, op};
+use crate::ops::{Args, Builtin, method};
 use crate::semantic::{LoadArgs, StoreArgs};
 
 pub(super) static TABLE: &[Builtin] = &[
-    op(
+    method(
         "tl.load",
         "pointer, mask=None, other=None, boundary_check=None, padding_option='', cache_modifier='', eviction_policy='', \
          volatile=False",
         load,
     ),
-    op(
+    method(
         "tl.store",
         "pointer, value, mask=None, boundary_check=None, cache_modifier='', eviction_policy=''",
         store,

@@ -39,13 +39,22 @@ pub(crate) struct Builtin {
     pub(crate) name: &'static str,
     /// Its parameters, as Python writes them.
     pub(crate) params: &'static str,
+    /// Whether it is a method of tensors too.
+    is_method: bool,
     /// What it does.
-    pub(crate) run: fn(&mut Ctx<'_>, Args) -> Res<Val>,
+    pub(crate) run: Run,
 }
 
+type Run = fn(&mut Ctx<'_>, Args) -> Res<Val>;
+
 /// A row of a table.
-const fn op(name: &'static str, params: &'static str, run: fn(&mut Ctx<'_>, Args) -> Res<Val>) -> Builtin {
-    Builtin { name, params, run }
+const fn op(name: &'static str, params: &'static str, run: Run) -> Builtin {
+    Builtin { name, params, is_method: false, run }
+}
+
+/// A row of an operation that is a method of tensors too.
+const fn method(name: &'static str, params: &'static str, run: Run) -> Builtin {
+    Builtin { name, params, is_method: true, run }
 }
 
 const TABLES: [&[Builtin]; 17] = [
@@ -66,60 +75,6 @@ const TABLES: [&[Builtin]; 17] = [
     python::TABLE,
     target_info::TABLE,
     libdevice::TABLE,
-];
-
-/// Operations that are methods of tensors too.
-const METHODS: [&str; 50] = [
-    "advance",
-    "cast",
-    "broadcast_to",
-    "trans",
-    "permute",
-    "split",
-    "view",
-    "reshape",
-    "expand_dims",
-    "store",
-    "atomic_load",
-    "atomic_store",
-    "atomic_cas",
-    "atomic_xchg",
-    "atomic_add",
-    "atomic_max",
-    "atomic_min",
-    "atomic_and",
-    "atomic_or",
-    "atomic_poll",
-    "atomic_xor",
-    "exp",
-    "exp2",
-    "log",
-    "log2",
-    "cos",
-    "sin",
-    "sqrt",
-    "sqrt_rn",
-    "rsqrt",
-    "abs",
-    "erf",
-    "floor",
-    "ceil",
-    "reduce",
-    "associative_scan",
-    "gather",
-    "histogram",
-    "item",
-    "load",
-    "logical_and",
-    "logical_or",
-    "minimum",
-    "maximum",
-    "clamp",
-    "where",
-    "join",
-    "ravel",
-    "tanh",
-    "to",
 ];
 
 /// A row with its parameters parsed.
@@ -143,12 +98,12 @@ pub(crate) fn find(path: &str) -> Option<&'static Entry> {
 }
 
 /// The operation or library function that a method of tensors is.
-pub(crate) fn method(name: &str) -> Option<PyValue> {
+pub(crate) fn find_method(name: &str) -> Option<PyValue> {
     if crate::stdlib::METHODS.contains(&name) {
         return crate::stdlib::function(name);
     }
-    let known = METHODS.contains(&name) && registry().contains_key(format!("tl.{name}").as_str());
-    known.then(|| PyValue::Builtin(format!("tl.{name}").into()))
+    let entry = registry().get(format!("tl.{name}").as_str())?;
+    entry.builtin.is_method.then(|| PyValue::Builtin(entry.builtin.name.into()))
 }
 
 /// Every row.
@@ -168,7 +123,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{METHODS, method, registry};
+    use super::registry;
 
     #[test]
     fn rows_are_unique_and_their_parameters_parse() {
@@ -178,13 +133,6 @@ mod tests {
             let commas = entry.builtin.params.split(',').filter(|param| !param.trim().is_empty()).count();
             let markers = entry.builtin.params.split(',').filter(|param| param.trim() == "*").count();
             assert_eq!(entry.params.len() + markers, commas, "{}", entry.builtin.name);
-        }
-    }
-
-    #[test]
-    fn every_method_exists() {
-        for name in METHODS {
-            assert!(method(name).is_some(), "{name}");
         }
     }
 }

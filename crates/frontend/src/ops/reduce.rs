@@ -3,18 +3,18 @@
 use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Res};
 use crate::dtype::DType;
-use crate::ops::{Args, Builtin, op};
+use crate::ops::{Args, Builtin, method, op};
 use crate::typing::Ty;
 use ttir::ops::reduce;
 
 pub(super) static TABLE: &[Builtin] = &[
-    op("tl.reduce", "input, axis, combine_fn, keep_dims=False", |ctx, args| {
+    method("tl.reduce", "input, axis, combine_fn, keep_dims=False", |ctx, args| {
         let (inputs, single) = inputs(ctx, &args)?;
         let (axis, keep_dims) = (args.optional_int(ctx, "axis")?, args.bool(ctx, "keep_dims")?);
         let results = ctx.reduce(inputs, axis, args.val("combine_fn"), keep_dims)?;
         Ok(one_or_all(results, single))
     }),
-    op("tl.associative_scan", "input, axis, combine_fn, reverse=False", |ctx, args| {
+    method("tl.associative_scan", "input, axis, combine_fn, reverse=False", |ctx, args| {
         let (inputs, single) = inputs(ctx, &args)?;
         let (axis, reverse) = (args.int(ctx, "axis")?, args.bool(ctx, "reverse")?);
         let results = ctx.scan(inputs, axis, args.val("combine_fn"), reverse)?;
@@ -27,7 +27,7 @@ pub(super) static TABLE: &[Builtin] = &[
         let single = results.len() == 1;
         Ok(one_or_all(results, single))
     }),
-    op("tl.histogram", "input, num_bins, mask=None", histogram),
+    method("tl.histogram", "input, num_bins, mask=None", histogram),
 ];
 
 fn inputs(ctx: &mut Ctx<'_>, args: &Args) -> Res<(Vec<Tensor>, bool)> {

@@ -3,7 +3,7 @@
 use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Res};
 use crate::dtype::DType;
-use crate::ops::{Args, Builtin, op};
+use crate::ops::{Args, Builtin, method, op};
 use crate::typing::ShapeText;
 use ir::Attr;
 use ttir::ops::shape;
@@ -14,29 +14,29 @@ pub(super) static TABLE: &[Builtin] = &[
         let (a, b) = ctx.broadcast_both(a, b)?;
         Ok(Val::tuple(vec![a.into(), b.into()]))
     }),
-    op("tl.broadcast_to", "input, *shape", broadcast_to),
-    op("tl.expand_dims", "input, axis", expand_dims),
-    op("tl.reshape", "input, *shape, can_reorder=False", |ctx, args| {
+    method("tl.broadcast_to", "input, *shape", broadcast_to),
+    method("tl.expand_dims", "input, axis", expand_dims),
+    method("tl.reshape", "input, *shape, can_reorder=False", |ctx, args| {
         let reorder = args.bool(ctx, "can_reorder")?;
         reshape(ctx, &args, reorder)
     }),
-    op("tl.view", "input, *shape", |ctx, args| {
+    method("tl.view", "input, *shape", |ctx, args| {
         ctx.warn("view is deprecated, please use reshape with can_reorder being true.");
         reshape(ctx, &args, true)
     }),
-    op("tl.permute", "input, *dims", |ctx, args| {
+    method("tl.permute", "input, *dims", |ctx, args| {
         let (input, dims) = (args.tensor(ctx, "input")?, args.dims(ctx, "dims")?);
         Ok(ctx.permute(input, &dims)?.into())
     }),
-    op("tl.trans", "input, *dims", |ctx, args| {
+    method("tl.trans", "input, *dims", |ctx, args| {
         let (input, dims) = (args.tensor(ctx, "input")?, args.dims(ctx, "dims")?);
         Ok(if dims.is_empty() { ctx.transpose(input)? } else { ctx.permute(input, &dims)? }.into())
     }),
-    op("tl.join", "a, b", |ctx, args| {
+    method("tl.join", "a, b", |ctx, args| {
         let (a, b) = (args.tensor(ctx, "a")?, args.tensor(ctx, "b")?);
         Ok(ctx.join(a, b)?.into())
     }),
-    op("tl.split", "a", |ctx, args| {
+    method("tl.split", "a", |ctx, args| {
         let tensor = args.tensor(ctx, "a")?;
         let (left, right) = ctx.split(tensor)?;
         Ok(Val::tuple(vec![left.into(), right.into()]))
@@ -46,11 +46,11 @@ pub(super) static TABLE: &[Builtin] = &[
         let (reorder, dim) = (args.bool(ctx, "can_reorder")?, args.int(ctx, "dim")?);
         Ok(ctx.cat(a, b, dim, reorder)?.into())
     }),
-    op("tl.item", "input", |ctx, args| {
+    method("tl.item", "input", |ctx, args| {
         let input = args.tensor(ctx, "input")?;
         Ok(ctx.item(input)?.into())
     }),
-    op("tl.gather", "src, index, axis", gather),
+    method("tl.gather", "src, index, axis", gather),
     op("tl._resized", "input, shape", |ctx, args| {
         let (input, dims) = (args.tensor(ctx, "input")?, args.dims(ctx, "shape")?);
         let dims = ctx.shape_of(&input, &dims)?;

@@ -32,10 +32,7 @@ impl Emitter<'_> {
                 .map(|&value| operand(self, value))
                 .collect::<Result<_>>()
                 .map_err(|error| error.at(module, op))?;
-            if [&reduce::REDUCE_RETURN, &reduce::SCAN_RETURN, &reduce::MAP_ELEMENTWISE_RETURN]
-                .iter()
-                .any(|end| row.is(end))
-            {
+            if row.traits.has(Traits::TERMINATOR) {
                 return Ok(operands.into_iter().map(|value| self.widen_to(value, lanes)).collect());
             }
             if row.is(&constant::CONSTANT) {
