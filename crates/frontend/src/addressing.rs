@@ -10,24 +10,22 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::value::FunctionRef;
-use crate::{params, parse};
+use crate::{ops, params, parse};
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use ruff_python_ast::{Expr, ExprCall, Stmt};
 use rustc_hash::FxHashSet;
 
-/// Operations whose arguments are addresses, offsets and masks, but for those of [`is_value`].
-const ACCESSES: &[&str] = &["load", "store", "gather", "scatter", "advance", "make_block_ptr"];
-/// The same, by how their names begin.
-const ACCESS_PREFIXES: &[&str] = &["atomic_", "make_tensor_descriptor", "_experimental_"];
+/// The first parameters of operations whose arguments are addresses, offsets and masks, but for [`VALUES`].
+const ADDRESSES: &[&str] = &["pointer", "base", "desc"];
 /// Modules whose other functions reach no memory.
 const MODULES: &[&str] = &["tl", "triton", "language", "math", "libdevice", "tldevice"];
 /// Functions of Python that may be called by their bare names.
 const BUILTINS: &[&str] =
     &["range", "min", "max", "abs", "len", "int", "float", "bool", "print", "isinstance"];
-/// Arguments by name that are values, or say what is read where a mask is off.
+/// Parameters of such operations that are values, or say what is read where a mask is off.
 const VALUES: &[&str] =
-    &["value", "val", "cmp", "other", "sem", "scope", "cache_modifier", "eviction_policy"];
+    &["value", "expected_value", "val", "cmp", "other", "sem", "scope", "cache_modifier", "eviction_policy"];
 
 type Names<'a> = FxHashSet<&'a Name>;
 
@@ -119,12 +117,14 @@ fn steps_of(iter: &Expr) -> Names<'_> {
 /// Adds the names in those arguments of a call that are addresses or masks, or may become some in a helper.
 fn call_names<'a>(call: &'a ExprCall, is_local: &impl Fn(&str) -> bool, relevant: &mut Names<'a>) {
     let Some(name) = last_name(&call.func) else { return };
-    let is_access = ACCESSES.contains(&name) || ACCESS_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    let access = access(name);
+    let is_access = access.is_some();
     if !is_access && !is_helper(&call.func, is_local) {
         return;
     }
-    for (at, arg) in call.arguments.args.iter().enumerate() {
-        if !(is_access && is_value(name, at)) {
+    let mut params = access.into_iter().flatten();
+    for arg in &call.arguments.args {
+        if !params.next().is_some_and(|param| VALUES.contains(&param)) {
             relevant.extend(names_in(arg));
         }
     }
@@ -140,14 +140,14 @@ fn call_names<'a>(call: &'a ExprCall, is_local: &impl Fn(&str) -> bool, relevant
     }
 }
 
-/// Whether an argument by position of an access is what is written or compared.
-fn is_value(access: &str, at: usize) -> bool {
-    match access {
-        "store" | "scatter" => at == 1,
-        "load" => at == 2,
-        "atomic_cas" => at == 1 || at == 2,
-        _ => access.starts_with("atomic_") && at == 1,
-    }
+/// The parameters of an access, as its row has them; those of a method of descriptors without the descriptor.
+fn access(name: &str) -> Option<impl Iterator<Item = &'static str>> {
+    ops::rows().find_map(|row| {
+        let (family, own) = row.name.split_once('.')?;
+        let params = row.params.split(',').map(|param| param.split('=').next().unwrap_or(param).trim());
+        let is_access = own == name && params.clone().next().is_some_and(|first| ADDRESSES.contains(&first));
+        is_access.then(|| params.skip(usize::from(family == "descriptor")))
+    })
 }
 
 /// Whether a function may be one of the program's own, which may do anything with its arguments.
@@ -248,5 +248,7 @@ mod tests {
         ];
         assert_eq!(found("x, a, b, c, d, e, desc", &lines), "x a b d desc");
         assert_eq!(found("x, n, m", &["v = lib.run(x, n)", "w = tl.sum(m)"]), "x n");
+        let lines = ["desc.scatter(a, b, c)", "tl.atomic_cas(x, d, e)", "tl.atomic_load(y, n > 0)"];
+        assert_eq!(found("x, y, a, b, c, d, e, n, desc", &lines), "x y b c n desc");
     }
 }
