@@ -14,9 +14,9 @@ struct Fake {
 impl Groups for Fake {
     fn group(&self, callee: &Callee) -> Option<Group> {
         match &*callee.name {
-            "product" => Some(Group::Dot),
+            "dot" => Some(Group::Dot),
             "fetch" => Some(Group::Load),
-            "trade" => Some(Group::Exchange),
+            "exchange" => Some(Group::Exchange),
             _ => None,
         }
     }
@@ -45,13 +45,13 @@ fn order(body: &str) -> String {
     order_on(&Fake { loads_ahead: true }, body)
 }
 
-/// The instructions of a block behind the passes, each by its first letter: fetches, loads, products, stores, trades,
+/// The instructions of a block behind the passes, each by its first letter: fetches, loads, dots, stores, exchanges,
 /// additions; waits by their number.
 fn order_on(machine: &Fake, body: &str) -> String {
     let text = format!(
-        "declare float @product(float, float, float) memory(none)
+        "declare float @dot(float, float, float) memory(none)
 declare float @fetch(i32)
-declare float @trade(float)
+declare float @exchange(float)
 define void @k(ptr addrspace(3) %s, i32 %n) {{
 bb0:
 {body}  ret void
@@ -67,9 +67,9 @@ bb0:
             Some(format!("[{}]", rest.trim_end_matches(')')))
         };
         let letters = [
-            ("@product", "p"),
+            ("@dot", "d"),
             ("@fetch", "f"),
-            ("@trade", "t"),
+            ("@exchange", "x"),
             (" load ", "l"),
             ("store ", "s"),
             ("fadd", "a"),
@@ -83,8 +83,8 @@ bb0:
     block.split('}').next().expect("its end").lines().map(of).collect()
 }
 
-/// Loads of so many operands, then two sums of products of them, step by step.
-fn products(steps: usize) -> String {
+/// Loads of so many operands, then two sums of dots of them, step by step.
+fn dots(steps: usize) -> String {
     let mut body = String::new();
     let mut number = 0;
     let mut loads = Vec::new();
@@ -98,7 +98,7 @@ fn products(steps: usize) -> String {
     for step in 0..steps {
         for (side, sum) in sums.iter_mut().enumerate() {
             let [a, b] = [loads[4 * step + 2 * side], loads[4 * step + 2 * side + 1]];
-            body += &format!("  %{number} = call float @product(float %{a}, float %{b}, float {sum})\n");
+            body += &format!("  %{number} = call float @dot(float %{a}, float %{b}, float {sum})\n");
             *sum = format!("%{number}");
             number += 1;
         }
@@ -110,14 +110,14 @@ fn products(steps: usize) -> String {
 }
 
 #[test]
-fn loads_stand_a_step_in_front_of_products() {
-    assert_eq!(order(&products(3)), "llllllll[4]ppllll[4]pp[0]ppss");
+fn loads_stand_a_step_in_front_of_dots() {
+    assert_eq!(order(&dots(3)), "llllllll[4]ddllll[4]dd[0]ddss");
     // One step is left as it is.
-    assert_eq!(order(&products(1)), "llllppss");
+    assert_eq!(order(&dots(1)), "llllddss");
 }
 
-/// Two products, then a sum of them that lanes trade and that nothing waits for, then two products with what was
-/// traded.
+/// Two dots, then a sum of them that lanes exchange and that nothing waits for, then two dots with what was
+/// exchanged.
 fn two_dots() -> String {
     let load = |number: usize| {
         format!(
@@ -125,14 +125,14 @@ fn two_dots() -> String {
             number + 1
         )
     };
-    let product = |number: usize, a: usize, b: usize| {
-        format!("  %{number} = call float @product(float %{a}, float %{b}, float 0.0)\n")
+    let dot = |number: usize, a: usize, b: usize| {
+        format!("  %{number} = call float @dot(float %{a}, float %{b}, float 0.0)\n")
     };
     let mut body: String = (0..8).map(|at| load(2 * at)).collect();
-    body += &[product(16, 1, 3), product(17, 5, 7), product(18, 9, 11), product(19, 13, 15)].concat();
-    body += "  %20 = fadd float %16, %17\n  %21 = call float @trade(float %18)\n";
+    body += &[dot(16, 1, 3), dot(17, 5, 7), dot(18, 9, 11), dot(19, 13, 15)].concat();
+    body += "  %20 = fadd float %16, %17\n  %21 = call float @exchange(float %18)\n";
     body += &(0..4).map(|at| load(22 + 2 * at)).collect::<String>();
-    body += &[product(30, 21, 23), product(31, 21, 25), product(32, 21, 27), product(33, 21, 29)].concat();
+    body += &[dot(30, 21, 23), dot(31, 21, 25), dot(32, 21, 27), dot(33, 21, 29)].concat();
     let results = [20, 30, 31, 32, 33].iter();
     body + &results
         .map(|at| format!("  store float %{at}, ptr addrspace(3) %s, align 4\n"))
@@ -142,7 +142,7 @@ fn two_dots() -> String {
 #[test]
 fn what_waits_for_nothing_stands_in_front_of_later_loads() {
     let few = Fake { loads_ahead: false };
-    assert_eq!(order_on(&few, &two_dots()), "llllppllllppatllllppppsssss");
+    assert_eq!(order_on(&few, &two_dots()), "llllddllllddaxllllddddsssss");
 }
 
 #[test]
@@ -151,15 +151,15 @@ fn stores_wait_for_half_of_what_is_fetched() {
     for at in 0..4 {
         body += &format!("  %{at} = call float @fetch(i32 {at})\n");
     }
-    body += "  %4 = call float @product(float 1.0, float 1.0, float 1.0)\n";
+    body += "  %4 = call float @dot(float 1.0, float 1.0, float 1.0)\n";
     for at in 0..4 {
         body += &format!("  store float %{at}, ptr addrspace(3) %s, align 4\n");
     }
-    assert_eq!(order(&body), "ffffp[2]ss[0]ss");
+    assert_eq!(order(&body), "ffffd[2]ss[0]ss");
 }
 
 #[test]
-fn loads_without_products_are_waited_for_together() {
+fn loads_without_dots_are_waited_for_together() {
     let body = "  %0 = load float, ptr addrspace(3) %s, align 4
   %1 = fadd float %0, 1.0
   %2 = getelementptr float, ptr addrspace(3) %s, i32 1
