@@ -13,7 +13,7 @@ use crate::types;
 use crate::value::{LaneValue, Region};
 use ir::{Block, Module, Op, OpRow, Traits, Type, Value as IrValue};
 use layout::{Dim, LinearLayout};
-use llir::{FunctionBuilder, Location, Value, Values};
+use llir::{FuncId, FunctionBuilder, Location, Value, Values};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -68,7 +68,10 @@ pub struct Cx<'a> {
     ids: Ids,
     handler: fn(&'static OpRow) -> Option<Handler>,
     pub(crate) affine: Affine,
+    /// Functions around.
     pub(crate) calls: Vec<Op>,
+    /// Functions that are called, as far as they are made.
+    pub(crate) functions: FxHashMap<Op, FuncId>,
     /// Plans of conversions.
     pub(crate) planner: Planner,
     /// Where buffers lie and barriers stand.
@@ -138,6 +141,7 @@ impl<'a> Cx<'a> {
             handler,
             affine: Affine::default(),
             calls: Vec::new(),
+            functions: FxHashMap::default(),
             planner,
             shared,
             notes: None,

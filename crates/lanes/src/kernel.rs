@@ -1,7 +1,7 @@
 //! Modules and kernels: signatures, parameters, what a launch needs.
 //!
 //! A kernel's parameters are those of its function in order, then the addresses of the two scratch regions. Functions
-//! that are called are lowered where they are called; a kernel has no calls.
+//! that are called are made where they are called first, or lowered there (`ops/func.rs`).
 
 use crate::context::{Cx, CxParts};
 use crate::error::{Error, Result, at};
@@ -105,7 +105,7 @@ fn lower_kernel(
         function.attributes = attributes;
     }
     let mut b = FunctionBuilder::new(lowered, id);
-    b.set_float_flags(if options.fuse_multiply_add { Flags::CONTRACT } else { Flags::NONE });
+    b.set_float_flags(float_flags(options));
     let axis = ttir::axis::analyze(module, op);
     let mut cx =
         Cx::new(CxParts { module, b, target, options, handler: ops::handler, axis, facts, planner, shared });
@@ -130,6 +130,11 @@ fn lower_kernel(
         *notes = Notes { buffers: std::mem::take(&mut cx.shared.buffers), ..made };
     }
     Ok(cx.facts)
+}
+
+/// What float instructions may do.
+pub(crate) fn float_flags(options: &Options) -> Flags {
+    if options.fuse_multiply_add { Flags::CONTRACT } else { Flags::NONE }
 }
 
 /// The device's memory that a kernel asks for: each program has all of its allocations side by side.

@@ -14,6 +14,14 @@ fn per_word(ty: Type) -> usize {
     }
 }
 
+/// How many words so many values of a type take.
+pub(crate) fn words_of(ty: Type, count: usize) -> usize {
+    match per_word(ty) {
+        0 => 2 * count,
+        per_word => count.div_ceil(per_word),
+    }
+}
+
 /// Values of one type as 32-bit integers; the last word of small ones is filled up with zeros.
 pub(crate) fn to_words(cx: &mut Cx<'_>, ty: Type, values: &[Value]) -> Vec<Value> {
     match per_word(ty) {

@@ -197,6 +197,8 @@ pub struct Machine {
     /// Whether what a dot made is best stored from where it is: its way through shared memory would take more of that
     /// than the loop did, and leave room for fewer programs.
     pub stores_fragments: bool,
+    /// Whether functions that ask for it (`noinline`) are called.
+    pub has_calls: bool,
     /// Whether boxes of tensors are copied by descriptor.
     pub bulk_copy: bool,
     /// Whether loads by addresses that read boxes of tensors are bulk copies too: launches then check what the code
@@ -252,6 +254,7 @@ impl Machine {
         direct_stages: u32::MAX,
         staged_loads: false,
         stores_fragments: false,
+        has_calls: false,
         bulk_copy: false,
         bulk_loads: false,
         bulk_store: false,
@@ -306,6 +309,7 @@ impl fmt::Display for Machine {
         writeln!(f, "asynchronous copies: {:?}", self.async_copy_bytes)?;
         writeln!(f, "staged loads: {}, below {} stages", self.staged_loads, self.direct_stages)?;
         writeln!(f, "dots are stored from where they are: {}", self.stores_fragments)?;
+        writeln!(f, "calls of functions: {}", self.has_calls)?;
         writeln!(f, "bulk copies: {}, for stores: {}", self.bulk_copy, self.bulk_store)?;
         writeln!(f, "bulk copies for loads by addresses: {}", self.bulk_loads)?;
         writeln!(f, "roles of warps: {:?}, taking turns: {:?}", self.roles, self.turns)?;

@@ -225,7 +225,13 @@ impl Ctx<'_> {
         args: Vec<Val>,
         keywords: Vec<(String, Val)>,
     ) -> Res<Val> {
-        self.walk_jit(function, args, keywords, false).map(|(result, _)| result)
+        let parsed = self.parsed_function(function)?;
+        let bound = self.bind(&parsed, args, keywords)?;
+        if let Some(result) = self.call_function(function, &parsed, &bound) {
+            return result;
+        }
+        let call_loc = Some(self.loc());
+        self.walk_bound(&parsed, bound, call_loc, false).map(|(result, _)| result)
     }
 
     /// Walks the body of a function; gives its result and its names, the parameters first.
@@ -236,8 +242,22 @@ impl Ctx<'_> {
         keywords: Vec<(String, Val)>,
         initializes: bool,
     ) -> Res<(Val, Locals)> {
+        let parsed = self.parsed_function(function)?;
+        let bound = self.bind(&parsed, args, keywords)?;
+        let call_loc = Some(self.loc());
+        self.walk_bound(&parsed, bound, call_loc, initializes)
+    }
+
+    /// The same with arguments that are bound to parameters; `call_loc` is where locations say that it is called.
+    pub(crate) fn walk_bound(
+        &mut self,
+        parsed: &Arc<ParsedFunction>,
+        bound: Locals,
+        call_loc: Option<ir::Loc>,
+        initializes: bool,
+    ) -> Res<(Val, Locals)> {
         if self.frames.len() >= MAX_DEPTH {
-            let name = &function.0.name;
+            let name = &parsed.ast.name;
             return Err(self.error_help(
                 format!(
                     "calls are nested more than {MAX_DEPTH} deep, at `{name}`: is it recursive without end?"
@@ -245,9 +265,6 @@ impl Ctx<'_> {
                 "recursion must end on a constexpr condition",
             ));
         }
-        let parsed = self.parsed_function(function)?;
-        let bound = self.bind(&parsed, args, keywords)?;
-        let call_loc = Some(self.loc());
         let frame = Frame {
             parsed: parsed.clone(),
             locals: bound,
@@ -262,7 +279,7 @@ impl Ctx<'_> {
         let outer = (self.known_loc, self.at);
         let errors = self.diagnostics.len();
         self.frames.push(frame);
-        let outcome = self.fill_defaults(&parsed).map(|()| self.block(&parsed.ast.body, None));
+        let outcome = self.fill_defaults(parsed).map(|()| self.block(&parsed.ast.body, None));
         let locals = self.frames.pop().map(|frame| frame.locals).unwrap_or_default();
         (self.known_loc, self.at) = outer;
         if self.diagnostics.len() > errors {

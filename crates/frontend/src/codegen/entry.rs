@@ -76,6 +76,7 @@ impl<'a> Ctx<'a> {
             known_globals: FxHashMap::default(),
             ir_types: FxHashMap::default(),
             discarded: None,
+            instances: Vec::new(),
             depth: 0,
             granted: crate::extension::Extensions::default(),
             in_defaults: false,

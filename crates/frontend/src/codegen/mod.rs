@@ -1,9 +1,9 @@
 //! The walk: a syntax tree and argument types in, ttir out.
 //!
-//! Every function that is called is inlined where it is called. Names are a map from name to value; control flow on
-//! run-time conditions walks each arm on a copy of the map and joins the copies into results of the op. A fault is
-//! reported where it is met and the walk goes on behind the statement, with the names that it would have set poisoned,
-//! so that several faults are found at once.
+//! Every function that is called is inlined where it is called, but for those that ask for calls. Names are a map from
+//! name to value; control flow on run-time conditions walks each arm on a copy of the map and joins the copies into
+//! results of the op. A fault is reported where it is met and the walk goes on behind the statement, with the names
+//! that it would have set poisoned, so that several faults are found at once.
 
 mod aggregate;
 mod assigned;
@@ -19,6 +19,7 @@ mod join;
 mod last_count;
 mod loops;
 mod marked;
+mod noinline;
 mod operator;
 mod scope;
 mod stmt;
@@ -83,6 +84,8 @@ pub(crate) struct Ctx<'a> {
     pub(crate) ir_types: FxHashMap<Ty, ir::Type>,
     /// A call that stands alone, so that nobody uses its result.
     pub(crate) discarded: Option<TextRange>,
+    /// Functions of the module besides the kernel, in the order in which they were called first.
+    pub(crate) instances: Vec<noinline::Instance>,
     /// How deep what is being walked is nested.
     pub(crate) depth: usize,
     /// Extensions that are used outside of any function, where single operations are run.

@@ -23,10 +23,19 @@ pub static INLINE: PassRow =
     PassRow { name: "inline", doc: "Replaces every call by the body of the function it calls.", run };
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
+    inline_calls(module, |_, _| false)
+}
+
+/// Replaces the calls of functions that a predicate does not keep. It is asked about a function once the calls in that
+/// are replaced.
+///
+/// # Errors
+/// Where a function calls itself, directly or not.
+pub fn inline_calls(module: &mut Module, keeps: fn(&Module, Op) -> bool) -> Result<(), Diagnostic> {
     let functions: Vec<Op> = module.ops(module.body()).filter(|&op| module.has(op, Traits::SYMBOL)).collect();
     let mut state = FxHashMap::default();
     for function in functions {
-        inline_into(module, function, &mut state)?;
+        inline_into(module, function, keeps, &mut state)?;
     }
     (SYMBOL_DCE.run)(module)
 }
@@ -41,6 +50,7 @@ enum State {
 fn inline_into(
     module: &mut Module,
     function: Op,
+    keeps: fn(&Module, Op) -> bool,
     state: &mut FxHashMap<Op, State>,
 ) -> Result<(), Diagnostic> {
     if state.get(&function) == Some(&State::Done) {
@@ -60,7 +70,10 @@ fn inline_into(
                 Diagnostic::new(format!("@{name} calls itself; recursion is not supported")).at(place)
             );
         }
-        inline_into(module, callee, state)?;
+        inline_into(module, callee, keeps, state)?;
+        if keeps(module, callee) {
+            continue;
+        }
         expand(module, call, callee).map_err(|message| Diagnostic::new(message).at(place))?;
     }
     state.insert(function, State::Done);

@@ -9,7 +9,7 @@ mod licm;
 pub use canonicalize::{CANONICALIZE, constant_value};
 pub use cse::CSE;
 pub use dce::{SYMBOL_DCE, is_removable};
-pub use inline::INLINE;
+pub use inline::{INLINE, inline_calls};
 pub use licm::{DISABLE_LICM, LICM};
 
 /// Every pass of this crate, for tools that find passes by name.

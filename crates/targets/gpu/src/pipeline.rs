@@ -31,6 +31,9 @@ pub fn to_ttgir(
     if launch.num_ctas > machine.cluster {
         return Err(vec![too_many_blocks(launch.num_ctas, machine)]);
     }
+    if !machine.has_calls {
+        ttir::passes::replace_calls(module, verify, &mut ())?;
+    }
     ttgir::passes::set_default_stages(module, launch.num_stages);
     let num_warps = ttgir::passes::enough_warps(module, machine, launch.num_warps);
     ttgir::from_ttir(module, machine, num_warps, launch.num_ctas).map_err(|error| vec![error])?;

@@ -23,6 +23,7 @@ const SM_80: Machine = Machine {
     matrix_load: true,
     matrix: OF_WARPS,
     conversions: &[(F32, F16), (F32, BF16), (F16, F32), (BF16, F32), (F32, F64), (F64, F32)],
+    has_calls: true,
     ..Machine::BASE
 };
 

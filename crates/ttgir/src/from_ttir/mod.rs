@@ -6,7 +6,7 @@
 //!   …                                            …
 //! ```
 //!
-//! Assumed: verified code without calls. What layouts cannot say or no machine does as it stands is written otherwise
+//! Assumed: verified code. What layouts cannot say or no machine does as it stands is written otherwise
 //! first: tensor descriptors that bulk copies do not serve as addresses and masks, concatenation as pairs, scaled
 //! dots as dots of widened operands.
 
@@ -35,7 +35,7 @@ use crate::{Config, Machine, module};
 use ir::pass::PassRow;
 use ir::{Diagnostic, Module};
 use layout::Dim;
-use ttir::ops::func::FUNC;
+use ttir::ops::func::FuncOp;
 use ttir::passes::{EXPAND_DESCRIPTORS, FLATTEN_DESCRIPTORS};
 use ttir::types::{is_odd, is_tensor, shape};
 
@@ -89,12 +89,12 @@ pub fn from_ttir(
 fn refuse(program: &Module) -> Result<(), Diagnostic> {
     for op in program.walk(program.top()) {
         let place = || program.locs.describe(program.loc(op));
-        if program.is(op, &FUNC) {
-            let entry = program.entry_of(op);
-            if program.args(entry).iter().any(|&arg| is_tensor(program.ty(arg))) {
-                let message = "a kernel cannot take a block as a parameter";
-                return Err(Diagnostic::new(message).at(place()).note("pass a pointer and load the block"));
-            }
+        if let Some(func) = FuncOp::of(program, op)
+            && func.is_kernel()
+            && func.params().iter().any(|&param| is_tensor(program.ty(param)))
+        {
+            let message = "a kernel cannot take a block as a parameter";
+            return Err(Diagnostic::new(message).at(place()).note("pass a pointer and load the block"));
         }
         if program.results(op).iter().any(|&result| is_odd(program.ty(result))) {
             let message = "layouts hold blocks whose sizes are powers of two";

@@ -9,13 +9,14 @@ use super::types;
 use crate::abi::offsets;
 use crate::dot::{Definition, amx};
 use crate::host;
+use ir::pass::Verify;
 use ir::{FloatKind, Op, Type as IrType};
 use llir::{Flags, FunctionBuilder, Param, ParamAttributes, Purity, Type, Value};
 use std::cell::OnceCell;
 use target::{CompileOptions, KernelParam, OVERLAPPING, ParamKind, TargetError};
 use ttir::ops::dot::MatmulOp;
 use ttir::ops::func::{self, FuncOp};
-use ttir::passes::{FLATTEN_DESCRIPTORS, Inside, expand_descriptors};
+use ttir::passes::{FLATTEN_DESCRIPTORS, Inside, expand_descriptors, replace_calls};
 
 /// A kernel as llir.
 pub(crate) struct Lowered {
@@ -46,6 +47,8 @@ pub(crate) fn lower(
     machine: &host::Processor,
     options: &CompileOptions,
 ) -> std::result::Result<Lowered, TargetError> {
+    replace_calls(&mut module, Verify::Never, &mut ())
+        .map_err(|errors| LowerError::from(errors[0].clone()).into_target(&module))?;
     let kernel = func::kernel_of(&module).map_err(|error| LowerError::new(error).into_target(&module))?.op;
     if !options.guarded || options.extra.contains_key(OVERLAPPING) {
         super::accesses::let_overlap(&mut module, kernel);

@@ -46,10 +46,11 @@ pub(crate) fn assemble(module: &Module, entry: &Function) -> Result<Code, Diagno
     for (index, variable) in module.variables.iter().enumerate() {
         assembler.module_variable(index, variable)?;
     }
-    assembler.made.scopes.push();
-    assembler.formals(entry)?;
+    // Functions that are called see it as well.
     let body = entry.body.as_deref().unwrap_or_default();
     assembler.place_open_shared(body);
+    assembler.made.scopes.push();
+    assembler.formals(entry)?;
     assembler.statements(body)?;
     assembler.finish(entry.line)
 }

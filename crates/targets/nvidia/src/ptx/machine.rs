@@ -113,7 +113,7 @@ pub(crate) struct AsmText {
 pub(crate) struct CallText {
     /// The symbol.
     pub(crate) name: String,
-    /// Bits of the results.
+    /// Bits of each register of the result.
     pub(crate) results: SmallVec<[u32; 1]>,
     /// Bits of the parameters.
     pub(crate) params: SmallVec<[u32; 4]>,

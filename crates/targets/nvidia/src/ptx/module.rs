@@ -5,8 +5,8 @@ use super::effort::{Effort, effort};
 use super::error::PtxError;
 use super::features::Features;
 use super::options::Options;
-use super::select::{call_bits, select};
-use super::text::{body, param_name, symbol};
+use super::select::{call_bits, returned_words, select};
+use super::text::{body, param_name, symbol, word_array};
 use crate::intrinsics::{
     CLUSTER_CTARANK, CTAID_X, CTAID_Y, CTAID_Z, LANEID, NCTAID_X, NCTAID_Y, NCTAID_Z, NTID_X, NTID_Y, NTID_Z,
     Row, TID_X, TID_Y, TID_Z,
@@ -179,9 +179,7 @@ fn declarations(module: &Module, errors: &mut Vec<PtxError>) -> String {
 /// What a function takes and returns.
 fn prototype(name: &str, ret: Type, params: &[Type]) -> Result<String, String> {
     let mut out = String::new();
-    if !ret.is_void() {
-        _ = write!(out, "(.param .b{} func_retval0) ", call_bits(ret)?);
-    }
+    out.push_str(&returned(ret)?);
     _ = write!(out, "{}(", symbol(name));
     for (index, ty) in params.iter().enumerate() {
         let comma = if index == 0 { "" } else { ", " };
@@ -191,6 +189,15 @@ fn prototype(name: &str, ret: Type, params: &[Type]) -> Result<String, String> {
     Ok(out)
 }
 
+/// Where a function leaves its result.
+fn returned(ret: Type) -> Result<String, String> {
+    Ok(match returned_words(ret) {
+        Some(words) => format!("({}) ", word_array("func_retval0", words)),
+        None if ret.is_void() => String::new(),
+        None => format!("(.param .b{} func_retval0) ", call_bits(ret)?),
+    })
+}
+
 /// The line of a function before its body.
 fn head(out: &mut String, function: &Function) -> Result<(), String> {
     let visible = if function.linkage == Linkage::External { ".visible " } else { "" };
@@ -198,11 +205,7 @@ fn head(out: &mut String, function: &Function) -> Result<(), String> {
     match &function.kernel {
         Some(_) => _ = write!(out, "{visible}.entry {name}("),
         None => {
-            _ = write!(out, ".func ");
-            if !function.ret.is_void() {
-                _ = write!(out, "(.param .b{} func_retval0) ", call_bits(function.ret)?);
-            }
-            _ = write!(out, "{name}(");
+            _ = write!(out, ".func {}{name}(", returned(function.ret)?);
         }
     }
     for (index, param) in function.params.iter().enumerate() {

@@ -34,6 +34,16 @@ pub(crate) fn param_name(function: &str, index: usize) -> String {
     format!("{}_param_{index}", symbol(function))
 }
 
+/// The declaration of a result of several 32-bit words.
+pub(crate) fn word_array(name: &str, words: u32) -> String {
+    format!(".param .align 16 .b8 {name}[{}]", 4 * words)
+}
+
+/// Bytes behind the name of such a result.
+fn offset(word: usize) -> String {
+    if word == 0 { String::new() } else { format!("+{}", 4 * word) }
+}
+
 /// Writes the body of one function.
 pub(crate) struct Writer<'a> {
     function: &'a MFunction,
@@ -284,8 +294,10 @@ impl Writer<'_> {
             self.operand(&inst.operands[inst.defs + index]);
             self.out.push_str(";\n");
         }
-        for bits in &call.results {
-            _ = writeln!(self.out, "\t.param .b{bits} retval0;");
+        match call.results[..] {
+            [] => {}
+            [bits] => _ = writeln!(self.out, "\t.param .b{bits} retval0;"),
+            ref words => _ = writeln!(self.out, "\t{};", word_array("retval0", words.len() as u32)),
         }
         let result = if call.results.is_empty() { "" } else { "(retval0), " };
         let params: Vec<String> = (0..call.params.len()).map(|index| format!("param{index}")).collect();
@@ -294,10 +306,10 @@ impl Writer<'_> {
             true => _ = writeln!(self.out, "\tcall.uni {result}{name};"),
             false => _ = writeln!(self.out, "\tcall.uni {result}{name}, ({});", params.join(", ")),
         }
-        for bits in &call.results {
+        for (word, bits) in call.results.iter().enumerate() {
             _ = write!(self.out, "\tld.param.b{bits} ");
-            self.operand(&inst.operands[0]);
-            self.out.push_str(", [retval0];\n");
+            self.operand(&inst.operands[word]);
+            _ = writeln!(self.out, ", [retval0{}];", offset(word));
         }
         self.out.push_str("\t}\n");
     }
@@ -305,13 +317,13 @@ impl Writer<'_> {
     fn end(&mut self, index: usize, block: &MBlock) {
         match &block.end {
             End::Return(results) => {
-                for result in results {
+                for (word, result) in results.iter().enumerate() {
                     let bits = match result {
                         Operand::Reg(reg) => self.function.regs[*reg].bits().max(32),
                         Operand::F64(_) => 64,
                         _ => 32,
                     };
-                    _ = write!(self.out, "\tst.param.b{bits} [func_retval0], ");
+                    _ = write!(self.out, "\tst.param.b{bits} [func_retval0{}], ", offset(word));
                     self.operand(result);
                     self.out.push_str(";\n");
                 }

@@ -37,10 +37,11 @@ use crate::ops::convert::ConvertLayoutOp;
 use crate::{Config, Encoding};
 use graph::{Graph, Subject};
 use ir::pass::PassRow;
-use ir::{Diagnostic, LayoutRule, Module, Op, Traits, Value};
+use ir::{Diagnostic, LayoutRule, Module, Op, Traits, Type, Value};
 use layouts::Layouts;
 use rematerialize::Rematerializable;
 use rewrite::Assignment;
+use ttir::ops::func::{FuncOp, RETURN};
 use ttir::types::{is_tensor, shape};
 
 /// Decides the layout of every block.
@@ -66,6 +67,18 @@ fn assign(module: &mut Module, function: Op, context: Context) {
     take_out_conversions(module, function);
     let plan = decide(module, function, &pins, &mut layouts, u64::from(context.machine.vector_bytes));
     rewrite::rewrite(module, function, &mut layouts, &plan);
+    follow_borders(module, function);
+}
+
+/// The type of a function is that of what it takes and returns.
+fn follow_borders(module: &mut Module, function: Op) {
+    let Some(func) = FuncOp::of(module, function) else { return };
+    let types = |values: &[Value]| values.iter().map(|&value| module.ty(value)).collect::<Vec<_>>();
+    let last = module.operands(module.terminator(func.entry()));
+    let ty = Type::function(types(func.params()), types(last));
+    if ty != func.ty() {
+        FuncOp::set_ty(module, function, ty);
+    }
 }
 
 /// Whether values are cheap enough to be computed anew in any layout.
@@ -127,6 +140,8 @@ fn decide(
     let choice = search::search(&graph, layouts);
     let mut homes = Vec::new();
     let mut wants = Vec::new();
+    let params = module.args(module.entry_of(function)).iter().filter(|&&param| is_tensor(module.ty(param)));
+    homes.extend(params.map(|&param| (param, layouts.default_for(shape(module.ty(param))))));
     let mut note = |layouts: &mut Layouts, value| {
         if let Some(node) = graph.maker(value) {
             homes.push((value, graph.made(layouts, node, value, choice[node.index()])));
@@ -140,6 +155,11 @@ fn decide(
         }
         module.results(op).iter().for_each(|&value| note(layouts, value));
         for (slot, &value) in module.operands(op).iter().enumerate() {
+            if module.is(op, &RETURN) {
+                let pinned = pins.operands.get(&(op, slot as u32)).copied();
+                wants.extend(pinned.map(|layout| ((op, slot as u32), Some(layout))));
+                continue;
+            }
             let Some(taker) = graph.taker(op, slot).filter(|_| is_tensor(module.ty(value))) else { continue };
             let own = choice[taker.index()];
             let want = match graph.nodes[taker.index()].subject {

@@ -1,10 +1,12 @@
-//! What dots ask for: their operands and results lie as their instruction has them.
+//! What dots ask for: their operands and results lie as their instruction has them. And what functions that are called
+//! take and give, which lies as every caller expects it.
 
 use super::layouts::{Layout, Layouts};
 use crate::Encoding;
 use ir::{Module, Op, OpRow, Value};
 use rustc_hash::FxHashMap;
 use ttir::ops::dot::MatmulOp;
+use ttir::ops::func::{CallOp, RETURN};
 use ttir::types::{is_tensor, numel, shape};
 
 /// Operations whose operands and results lie as an earlier pass has decided.
@@ -23,6 +25,9 @@ pub(crate) struct Pins {
 pub(crate) fn collect(module: &Module, function: Op, layouts: &mut Layouts) -> Pins {
     let mut pins = Pins::default();
     for op in module.walk(function) {
+        if CallOp::of(module, op).is_some() || module.is(op, &RETURN) {
+            pin_at_border(module, op, layouts, &mut pins);
+        }
         let decided = |value: &Value| matches!(Encoding::of(module.ty(*value)), Some(Encoding::DotOp { .. }));
         if MatmulOp::of(module, op).is_none() {
             continue;
@@ -34,6 +39,18 @@ pub(crate) fn collect(module: &Module, function: Op, layouts: &mut Layouts) -> P
         }
     }
     pins
+}
+
+/// Blocks go into functions and come back in the layout that their shape has.
+fn pin_at_border(module: &Module, op: Op, layouts: &mut Layouts, pins: &mut Pins) {
+    let mut layout =
+        |value: Value| is_tensor(module.ty(value)).then(|| layouts.default_for(shape(module.ty(value))));
+    for (slot, &value) in module.operands(op).iter().enumerate() {
+        pins.operands.extend(layout(value).map(|layout| ((op, slot as u32), layout)));
+    }
+    for &value in module.results(op) {
+        pins.results.extend(layout(value).map(|layout| (value, layout)));
+    }
 }
 
 fn pin_as_is(module: &Module, op: Op, layouts: &mut Layouts, pins: &mut Pins) {

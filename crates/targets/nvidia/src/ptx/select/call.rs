@@ -5,6 +5,12 @@ use crate::ptx::machine::{CallText, Class, MInst, Operand, Reg, Text};
 use llir::{Inst, InstData, Payload, Type};
 use smallvec::SmallVec;
 
+/// How many 32-bit registers a result has that is a vector of words; `None` for one that has a single register.
+pub(crate) fn returned_words(ty: Type) -> Option<u32> {
+    let shape = crate::ptx::shape::shape(ty)?;
+    (ty.is_vector() && shape.words > 1 && shape.class == Class::B32).then_some(shape.words)
+}
+
 /// Bits of a parameter or result of a call: at least 32, as the ABI has it.
 pub(crate) fn call_bits(ty: Type) -> Result<u32, String> {
     let shape = crate::ptx::shape::shape(ty).filter(|shape| shape.words == 1);
@@ -24,7 +30,10 @@ pub(super) fn emit(s: &mut Selector<'_>, inst: Inst, data: &InstData) -> Outcome
     let mut results = SmallVec::new();
     let mut operands: SmallVec<[Operand; 4]> = SmallVec::new();
     let mut after: Option<(Reg, Reg, Class)> = None;
-    if let Some(value) = s.func.result(inst) {
+    if let (Some(value), Some(words)) = (s.func.result(inst), returned_words(data.ty)) {
+        results.extend((0..words).map(|_| 32));
+        operands.extend(s.all_words(value).into_iter().map(Operand::Reg));
+    } else if let Some(value) = s.func.result(inst) {
         let bits = call_bits(data.ty)?;
         let (reg, class) = (s.word(value, 0), s.shape(data.ty)?.class);
         results.push(bits);

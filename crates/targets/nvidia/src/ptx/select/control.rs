@@ -1,9 +1,11 @@
 //! Terminators, and what jumps hand on.
 
+use super::call::returned_words;
 use super::{Part, Selector, is_callish};
 use crate::ptx::machine::{Class, Edge, End, Operand};
 use crate::ptx::shape::shape;
 use llir::{BlockCall, InstData, Op, Payload, Value, ValueDef};
+use smallvec::{SmallVec, smallvec};
 
 impl Selector<'_> {
     /// The end of a block; what it computes goes to `out`.
@@ -25,23 +27,27 @@ impl Selector<'_> {
             }
             (Op::SWITCH, Payload::Cases(cases)) => self.switch(data, cases),
             (Op::RETURN, _) => {
-                let results = data.operands.iter().map(|value| self.returned(*value)).collect();
+                let results = data.operands.iter().flat_map(|value| self.returned(*value)).collect();
                 End::Return(results)
             }
             _ => End::Unreachable,
         }
     }
 
-    /// A result of a function, in 32 bits or 64.
-    fn returned(&mut self, value: Value) -> Operand {
+    /// The registers of a result of a function, of 32 bits or 64.
+    fn returned(&mut self, value: Value) -> SmallVec<[Operand; 1]> {
         let ty = self.ty(value);
+        if let Some(words) = returned_words(ty) {
+            return (0..words).map(|word| Operand::Reg(self.reg(value, Part::Word(word)))).collect();
+        }
         let part = if ty.is_vector() { Part::Word(0) } else { Part::Scalar };
         let reg = Operand::Reg(self.reg(value, part));
-        match shape(ty).map(|shape| shape.class) {
+        let only = match shape(ty).map(|shape| shape.class) {
             Some(Class::Pred) => self.temp("selp.b32", Class::B32, &[Operand::Int(1), Operand::Int(0), reg]),
             Some(Class::B16) => self.temp("cvt.u32.u16", Class::B32, &[reg]),
             _ => reg,
-        }
+        };
+        smallvec![only]
     }
 
     fn switch(&mut self, data: &InstData, cases: &[u128]) -> End {

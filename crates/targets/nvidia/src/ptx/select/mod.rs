@@ -31,7 +31,7 @@ use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-pub(crate) use call::call_bits;
+pub(crate) use call::{call_bits, returned_words};
 pub(crate) use resolve::Part;
 
 /// What went wrong with one instruction.
