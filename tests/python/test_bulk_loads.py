@@ -14,6 +14,7 @@ import torch
 
 import deuteron as triton
 import deuteron.language as tl
+from deuteron.tools.tensor_descriptor import TensorDescriptor
 
 BLOCK = 64
 
@@ -530,3 +531,30 @@ def test_scores_that_begin_an_iteration_earlier(rng, bulk, roles, twice):
     if not roles or not bulk:
         # One more dot, in front of the loop.
         assert all(kernel.asm["ttgir"].count("= ttng.warp_group_dot ") == 3 + twice for kernel in kernels)
+
+
+@triton.jit
+def shifted_scores(q_ptr, k_desc, shift_desc, out_ptr, LENGTH, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+                   DIM: tl.constexpr):
+    offs_m, offs_d = tl.arange(0, BLOCK_M), tl.arange(0, DIM)
+    q = tl.load(q_ptr + offs_m[:, None] * DIM + offs_d[None, :])
+    out = tl.zeros((BLOCK_M, DIM), dtype=tl.float32)
+    for start in range(0, LENGTH, BLOCK_N):
+        k = k_desc.load([start, 0])
+        p = tl.dot(q, k.T) - shift_desc.load([start])[None, :]
+        out = tl.dot(p.to(k.dtype), k, out)
+    tl.store(out_ptr + offs_m[:, None] * DIM + offs_d[None, :], out)
+
+
+@pytest.mark.parametrize("block, count", [(16, 1), (32, 2), (64, 2)])
+def test_rows_by_descriptors(rng, block, count):
+    """Of rows that are shorter than 128 bytes a ring cannot be made: lanes load them."""
+    rows, dim, length = 64, 64, 128
+    q, k = matrix(rng, rows, dim), matrix(rng, length, dim)
+    shift = torch.from_numpy(rng.standard_normal(length).astype(np.float32))
+    descriptors = TensorDescriptor.from_tensor(k, [block, dim]), TensorDescriptor.from_tensor(shift, [block])
+    out = torch.full((rows, dim), float("nan"))
+    kernel = shifted_scores[(1, )](q, *descriptors, out, length, rows, block, dim, num_warps=4, num_stages=3)
+    expected = (q.double() @ k.double().T - shift.double()) @ k.double()
+    torch.testing.assert_close(out.double(), expected, rtol=1e-2, atol=1e-2 * expected.abs().max().item())
+    assert maps(kernel) == count

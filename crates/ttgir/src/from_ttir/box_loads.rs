@@ -26,7 +26,7 @@ use ttir::ops::access::AccessOp;
 use ttir::ops::descriptor::{self, DescriptorLoadOp};
 use ttir::ops::func::{FuncOp, kernels};
 use ttir::ops::shape::{TRANS, TransOp};
-use ttir::types::{elem, elem_bytes, is_tensor, numel, shape, tensordesc};
+use ttir::types::{elem, elem_bytes, is_tensor, shape, tensordesc};
 
 /// Attribute of a kernel: what a launch must be, as `ttir::boxes` writes it.
 pub static GUARDS: DeclaredKey = DeclaredKey::new("tt.guards", "What a launch of the kernel must be.");
@@ -37,9 +37,6 @@ pub static LOAD_NOTES: DeclaredKey =
 
 /// Elements along an axis of which nothing is known but that the program stays inside.
 const UNBOUNDED: i64 = i32::MAX as i64;
-
-/// Bytes of shared memory that a bulk copy's place is a multiple of.
-const COPY_ALIGNMENT: u64 = 128;
 
 /// Loads of boxes become loads by descriptors.
 pub(crate) static BOX_LOADS: PassRow = PassRow {
@@ -139,15 +136,11 @@ fn fits(module: &Module, entry: Block, axis: &AxisTable, load: &BoxAccess) -> Re
     if !begins_aligned(columns.divisor(|atom| axis.info(module, atom).every(0)), bytes) {
         return Err("where its rows begin is not known to be a multiple of 16 bytes");
     }
-    let ty = desc_type(module, load);
-    if !is_box(ty, shape(ty)) {
-        return Err("its block is none that bulk copies can move");
+    if is_box(desc_type(module, load), shape(desc_type(module, load))) {
+        Ok(())
+    } else {
+        Err("its block is none that bulk copies can move")
     }
-    // One block of a ring lies behind the other.
-    if !(numel(ty) as u64 * bytes).is_multiple_of(COPY_ALIGNMENT) {
-        return Err("its block is no multiple of 128 bytes");
-    }
-    Ok(())
 }
 
 /// The axes of a block, the fastest one last.

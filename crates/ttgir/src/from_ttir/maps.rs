@@ -33,7 +33,7 @@ use ttir::ops::constant::splat_bits;
 use ttir::ops::descriptor::{DescriptorAccessOp, MAKE, MakeDescriptorOp, Padding};
 use ttir::ops::func::{FuncOp, kernels};
 use ttir::passes::KEPT;
-use ttir::types::{elem, elem_bytes, shape};
+use ttir::types::{elem, elem_bytes, numel, shape};
 
 /// Attribute of a tensor descriptor that launches make: the kernel writes by it.
 pub static MAP_WRITTEN: DeclaredKey = DeclaredKey::new("tt.map_written", "The kernel writes by it.");
@@ -186,8 +186,13 @@ pub(super) fn is_map_written(module: &Module, map: Value) -> bool {
     module.arg_attrs(entry, at as usize).iter().any(|(key, _)| key.name() == MAP_WRITTEN.name)
 }
 
+/// Bytes of shared memory that the place of a bulk copy is a multiple of. Buffers of a ring lie behind each other.
+const COPY_ALIGNMENT: u64 = 128;
+
 /// Whether bulk copies can move a block by a descriptor of a type.
 pub(super) fn is_box(ty: Type, block: &[i64]) -> bool {
+    let bytes = numel(ty) as u64 * elem_bytes(elem(ty));
     shape(ty) == block
+        && bytes.is_multiple_of(COPY_ALIGNMENT)
         && SharedEncoding::of_box(ty).is_some_and(|encoding| box_of(&encoding, block).is_some())
 }
