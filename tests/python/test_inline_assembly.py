@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 import deuteron as triton
 import deuteron.language as tl
@@ -39,6 +40,48 @@ def test_single_instructions(engine, n):
     # The instruction has about eleven bits.
     np.testing.assert_allclose(out[:n], both + np.maximum(np.arange(n), 5), rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(out[n:], both, rtol=2.0**-8, atol=1e-3)
+
+
+NIBBLES = """
+{
+    .reg .b32 r<4>, magic;  // 1024 as fp16, twice
+    mov.b32 magic, 0x64006400;
+    prmt.b32 r0, $2, 0, 0x4140;
+    prmt.b32 r1, $2, 0, 0x4342;
+    shr.u32 r2, r0, 4;
+    lop3.b32 r0, r0, 0x000f000f, magic, 0xea;
+    lop3.b32 r2, r2, 0x000f000f, magic, 0xea;
+    sub.f16x2 r0, r0, magic;
+    sub.f16x2 r2, r2, magic;
+    fma.rn.f16x2 $0, r2, 0x4c004c00, r0;
+    shr.u32 r3, r1, 4;
+    lop3.b32 r1, r1, 0x000f000f, magic, 0xea;
+    lop3.b32 r3, r3, 0x000f000f, magic, 0xea;
+    sub.f16x2 r1, r1, magic;
+    sub.f16x2 r3, r3, magic;
+    fma.rn.f16x2 $1, r3, 0x4c004c00, r1;
+}
+"""
+
+
+@triton.jit
+def packed_assembly(x, out, BLOCK: tl.constexpr, text: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    whole = tl.inline_asm_elementwise(text, "=r,=r,r", [tl.load(x + at)], dtype=tl.float16, is_pure=True, pack=4)
+    byte = tl.inline_asm_elementwise("{ .reg .b16 t; cvt.rn.satfinite.e4m3x2.f32 t, 0f00000000, $1; cvt.u32.u16 $0, t; }", "=r,f", [whole.to(tl.float32)],
+                                     dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + at, whole.to(tl.float32))
+    tl.store(out + BLOCK + at, byte.to(tl.float32))
+
+
+def test_several_instructions(engine):
+    x = np.random.default_rng().integers(0, 256, 128).astype(np.uint8)
+    out = np.full(256, np.nan, np.float32)
+    packed_assembly[(1, )](x, out, 128, NIBBLES)
+    # Each byte is made again of its halves: low plus 16 times high.
+    np.testing.assert_array_equal(out[:128], x)
+    eight = torch.from_numpy(x).float().to(torch.float8_e4m3fn).view(torch.uint8)
+    np.testing.assert_array_equal(out[128:], eight.numpy())
 
 
 @triton.jit

@@ -5,9 +5,13 @@
 //! tt.elementwise_inline_asm "tanh.approx.f32 $0, $1;" {…} %x    =>    math.tanh %x
 //! ```
 //!
-//! Only texts of one instruction, from the first operand on in order, whose types are those of the operands, and the
-//! barrier of a program, `bar.sync 0;`, whose result nobody reads. Everything else stays, and targets without PTX
-//! refuse it. An approximation becomes the function that it approximates.
+//! Texts of one instruction, from the first operand on in order, whose types are those of the operands; the barrier of
+//! a program, `bar.sync 0;`, whose result nobody reads; and straight code on registers ([`sequence`]). Everything else
+//! stays, and targets without PTX refuse it. An approximation becomes the function that it approximates.
+
+mod compute;
+mod sequence;
+mod text;
 
 use ir::{Builder, FloatKind, Module, Op, OpRow, Type, Value};
 use ttir::ops::extern_call::{INLINE_ASM, InlineAsmOp};
@@ -29,16 +33,16 @@ use Meaning::{Reciprocal, Row, Same};
 /// Instructions without the words that say how to round, with the types of their operands, and what they are.
 #[rustfmt::skip]
 static INSTRUCTIONS: &[(&str, &[&str], Meaning)] = &[
-    ("abs", &["f32", "f64"], Row(&math::ABSF)),
-    ("neg", &["f32", "f64"], Row(&arith_float::NEGF)),
+    ("abs", &["f32", "f64", "f16", "bf16"], Row(&math::ABSF)),
+    ("neg", &["f32", "f64", "f16", "bf16"], Row(&arith_float::NEGF)),
     ("add", &["f32", "f64", "f16", "bf16"], Row(&arith_float::ADDF)),
     ("sub", &["f32", "f64", "f16", "bf16"], Row(&arith_float::SUBF)),
     ("mul", &["f32", "f64", "f16", "bf16"], Row(&arith_float::MULF)),
     ("div", &["f32"], Row(&arith_float::PRECISE_DIVF)),
     ("div", &["f64"], Row(&arith_float::DIVF)),
-    ("fma", &["f32", "f64"], Row(&math::FMA)),
-    ("min", &["f32", "f64"], Row(&arith_float::MINNUMF)),
-    ("max", &["f32", "f64"], Row(&arith_float::MAXNUMF)),
+    ("fma", &["f32", "f64", "f16", "bf16"], Row(&math::FMA)),
+    ("min", &["f32", "f64", "f16", "bf16"], Row(&arith_float::MINNUMF)),
+    ("max", &["f32", "f64", "f16", "bf16"], Row(&arith_float::MAXNUMF)),
     ("rcp", &["f32", "f64"], Reciprocal),
     ("sqrt", &["f32", "f64"], Row(&math::SQRT)),
     ("rsqrt", &["f32", "f64"], Row(&math::RSQRT)),
@@ -50,12 +54,12 @@ static INSTRUCTIONS: &[(&str, &[&str], Meaning)] = &[
     ("mov", &["f32", "f64", "b16", "b32", "b64", "u32", "s32", "u64", "s64"], Same),
     ("add", &["s16", "u16", "s32", "u32", "s64", "u64"], Row(&arith_int::ADDI)),
     ("sub", &["s16", "u16", "s32", "u32", "s64", "u64"], Row(&arith_int::SUBI)),
-    ("mul.lo", &["s32", "u32", "s64", "u64"], Row(&arith_int::MULI)),
+    ("mul.lo", &["s16", "u16", "s32", "u32", "s64", "u64"], Row(&arith_int::MULI)),
     ("mul.hi", &["u32", "u64"], Row(&arith_int::MULHIUI)),
-    ("min", &["s32", "s64"], Row(&arith_int::MINSI)),
-    ("max", &["s32", "s64"], Row(&arith_int::MAXSI)),
-    ("min", &["u32", "u64"], Row(&arith_int::MINUI)),
-    ("max", &["u32", "u64"], Row(&arith_int::MAXUI)),
+    ("min", &["s16", "s32", "s64"], Row(&arith_int::MINSI)),
+    ("max", &["s16", "s32", "s64"], Row(&arith_int::MAXSI)),
+    ("min", &["u16", "u32", "u64"], Row(&arith_int::MINUI)),
+    ("max", &["u16", "u32", "u64"], Row(&arith_int::MAXUI)),
     ("and", &["b16", "b32", "b64"], Row(&arith_int::ANDI)),
     ("or", &["b16", "b32", "b64"], Row(&arith_int::ORI)),
     ("xor", &["b16", "b32", "b64"], Row(&arith_int::XORI)),
@@ -69,38 +73,42 @@ const ROUNDING: [&str; 4] = ["rn", "approx", "full", "ftz"];
 /// Replaces inline assembly by operations, as far as there are some for it.
 pub fn operations_for_assembly(module: &mut Module) {
     for op in module.walk(module.top()) {
-        if module.is(op, &INLINE_ASM) {
-            replace(module, op);
+        if module.is(op, &INLINE_ASM) && !replace(module, op) {
+            sequence::replace(module, op);
         }
     }
 }
 
-fn replace(module: &mut Module, op: Op) {
+/// Puts one operation in place of a text; whether it did.
+fn replace(module: &mut Module, op: Op) -> bool {
     let of = InlineAsmOp::new(module, op);
     let (args, results) = (of.args().to_vec(), module.results(op).to_vec());
-    let [result] = results[..] else { return };
+    let [result] = results[..] else { return false };
     if is_barrier(of.asm_string()) && args.is_empty() && module.is_unused(result) {
         let attrs = memory::BarrierOp::attrs(memory::BarrierScope::All);
         Builder::before(module, op).build_effect(&memory::BARRIER, &[], &attrs);
         module.erase(op);
-        return;
+        return true;
     }
-    let Some((name, types)) = instruction(of.asm_string(), args.len()) else { return };
+    let Some((name, types)) = instruction(of.asm_string(), args.len()) else { return false };
     let (result_type, args_types) = types.split_once('.').unwrap_or((types, types));
     let rounds = of.asm_string().contains(".rn.");
     let has_types = is_of(module.ty(result), result_type)
         && args.iter().all(|arg| is_of(module.ty(*arg), args_types))
         && of.packed_element() == 1;
     let row = INSTRUCTIONS.iter().find(|row| row.0 == name && row.1.contains(&types));
-    let Some((_, _, meaning)) = row.filter(|_| has_types) else { return };
+    let Some((_, _, meaning)) = row.filter(|_| has_types) else { return false };
     let value = match meaning {
-        Row(row) if rounds => rounded(module, op, row, &args),
+        Row(row) if rounds => {
+            let ty = module.ty(result);
+            unfused(&mut Builder::before(module, op), ty, row, &args)
+        }
         _ => None,
     };
-    if let Some(value) = value.or_else(|| meaning.build(module, op, &args)) {
-        module.replace_uses(result, value);
-        module.erase(op);
-    }
+    let Some(value) = value.or_else(|| meaning.build(module, op, &args)) else { return false };
+    module.replace_uses(result, value);
+    module.erase(op);
+    true
 }
 
 /// Whether a text is the barrier that all lanes of a program meet at.
@@ -132,20 +140,18 @@ impl Meaning {
 
 /// A sum or product that nothing is fused with, as `.rn` says: it is a fused operation itself, of which one step is
 /// exact.
-fn rounded(module: &mut Module, op: Op, row: &OpRow, args: &[Value]) -> Option<Value> {
-    let ty = module.ty(module.result(op, 0));
+fn unfused(builder: &mut Builder<'_>, ty: Type, row: &OpRow, args: &[Value]) -> Option<Value> {
     let &[a, b] = args else { return None };
     if !matches!(ttir::types::elem(ty).as_float(), Some(FloatKind::F32 | FloatKind::F64)) {
         return None;
     }
-    let mut builder = Builder::before(module, op);
     let constant = |builder: &mut Builder<'_>, value| constant::float(builder, ty, value);
     let operands = if row.is(&arith_float::MULF) {
-        [a, b, constant(&mut builder, -0.0)]
+        [a, b, constant(builder, -0.0)]
     } else if row.is(&arith_float::ADDF) {
-        [a, constant(&mut builder, 1.0), b]
+        [a, constant(builder, 1.0), b]
     } else if row.is(&arith_float::SUBF) {
-        [b, constant(&mut builder, -1.0), a]
+        [b, constant(builder, -1.0), a]
     } else {
         return None;
     };
