@@ -80,7 +80,7 @@ def test_programs_in_front_of_passes(run, target):
     assert "IR Dump" not in run()
     for value in ("1", "shown"):
         shown = run(MLIR_ENABLE_DUMP=value)
-        assert "// -----// IR Dump Before inline (ttir of kernel shown) //----- //" in shown
+        assert "// -----// IR Dump Before inline-calls (ttir of kernel shown) //----- //" in shown
         assert "IR Dump Before symbol_dce (ttir" in shown.replace("symbol-dce", "symbol_dce")
         assert ("IR Dump Before assign_layouts (ttgir of kernel shown)" in shown.replace("-layouts", "_layouts")) == (
             "DEUTERON_EMULATE" in target)
@@ -114,7 +114,7 @@ def test_times_of_steps(run, variable):
     lines = [line.split() for line in shown.splitlines()]
     assert "shown: times of the compile" in shown
     names = [" ".join(line[2:]) for line in lines if len(line) > 2]
-    for name in ("front end", "ttir", "inline", "llir", "total"):
+    for name in ("front end", "ttir", "inline-calls", "llir", "total"):
         assert name in names, shown
     total = next(float(line[0]) for line in lines if line[2:] == ["total"])
     assert total > 0
