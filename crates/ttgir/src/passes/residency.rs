@@ -55,16 +55,16 @@ impl Residency {
         is_several && all + more <= self.lane_registers && self.stays(loop_words(module, op) + more)
     }
 
-    /// Whether an SM that holds several programs of a loop holds a single one where each has a warp more. Not asked of
-    /// loops that need nearly all registers of a lane: they may spill.
-    pub(super) fn is_single_beside_a_warp(&self, module: &Module, op: Op) -> bool {
+    /// How many programs of a loop an SM holds, and how many where each has a warp more. Not said of loops that need
+    /// nearly all registers of a lane: they may spill.
+    pub(super) fn beside_a_warp(&self, module: &Module, op: Op) -> Option<[u64; 2]> {
         let words = words_at_once(module, op);
         if words + RESERVE > self.lane_registers {
-            return false;
+            return None;
         }
         let of_warp = words.next_multiple_of(REGISTER_PIECE) * self.lanes / self.warps;
         let resident = self.sm_registers / SM_PARTS / of_warp * SM_PARTS;
-        resident / self.warps > 1 && resident / (self.warps + 1) == 1
+        Some([resident / self.warps, resident / (self.warps + 1)])
     }
 }
 
