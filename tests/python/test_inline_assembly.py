@@ -99,6 +99,24 @@ def test_a_barrier_is_one_elsewhere(engine):
     assert np.array_equal(x, 2 * np.arange(256)[::-1])
 
 
+@pytest.mark.parametrize("text", [
+    "f32 $0, $1;",
+    "{ .reg .b32 t; f16x2 t, $1; mov.b32 $0, t; }",
+    ". $0, $1;",
+    "{ mov.b32 {}, $1; }",
+    "{ .reg .f32 t; add.f32 t, $1, 0d3FF0000000000000; mov.b32 $0, t; }",
+    "{ .reg .f64 t; cvt.f64.s32 t, $1; add.f64 t, t, 0f3F800000; cvt.rzi.s32.f64 $0, t; }",
+])
+def test_texts_without_a_known_type_or_with_floats_of_another_are_refused(text):
+
+    @triton.jit
+    def typeless(x, text: tl.constexpr):
+        tl.store(x, tl.inline_asm_elementwise(text, "=r,r", [tl.load(x)], dtype=tl.int32, is_pure=True, pack=1))
+
+    with pytest.raises(triton.TritonError, match="not supported on the CPU: inline assembly is written for one processor"):
+        typeless[(1, )](np.zeros(1, np.int32), text)
+
+
 def test_other_assembly_is_refused_where_it_has_no_meaning():
 
     @triton.jit

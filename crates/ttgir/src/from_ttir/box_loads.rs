@@ -20,6 +20,7 @@ use crate::passes::{Context, DROP_CARRIED, feeds_dot, is_dot};
 use ir::pass::PassRow;
 use ir::passes::CANONICALIZE;
 use ir::{Attr, Block, Builder, DeclaredKey, Def, Diagnostic, Module, Op, Traits, Type, Value};
+use rustc_hash::FxHashMap;
 use ttir::axis::{self, AxisTable};
 use ttir::boxes::{self, BoxAccess, Boxes, Poly, Reason};
 use ttir::ops::access::AccessOp;
@@ -73,19 +74,20 @@ fn box_accesses(module: &Module, kernel: Op, stores: bool) -> Boxes {
     };
     let mut found = analyze(&matrices);
     let mut beside = rows_beside(module, &rows, &found);
+    let mut reasons: FxHashMap<Op, Reason> = FxHashMap::default();
     while !beside.is_empty() {
         let with_rows = analyze(&[&matrices[..], &beside].concat());
         if with_rows.refused.len() == found.refused.len() {
             found = with_rows;
             break;
         }
+        reasons.extend(with_rows.refused.iter().copied().filter(|(op, _)| beside.contains(op)));
         beside = rows_beside(module, &beside, &with_rows);
     }
-    let is_found = |found: &Boxes, op: Op| found.loads.iter().any(|load| load.op == op);
-    let lanes: Vec<Op> = rows.into_iter().filter(|&op| !is_found(&found, op)).collect();
-    found.refused.extend(
-        lanes.into_iter().map(|op| (op, "it is a row, and lanes copy other blocks of its loop as well")),
-    );
+    for row in rows.into_iter().filter(|row| !beside.contains(row)) {
+        let reason = reasons.remove(&row);
+        found.refused.push((row, reason.unwrap_or("it is a row, and lanes copy another block of its loop")));
+    }
     found
 }
 

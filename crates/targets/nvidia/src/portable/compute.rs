@@ -126,6 +126,8 @@ impl<'m> Compute<'m> {
                 value.filter(|_| *own == bits)
             }
             Operand::Number(value) => Some(self.number(bits, *value)),
+            // One of another width would have to be converted.
+            Operand::Float { bits: own, value } => (*own == bits).then(|| self.number(bits, *value)),
             Operand::Parts(parts) => {
                 let each = bits / u32::try_from(parts.len()).ok().filter(|count| *count > 0)?;
                 let mut whole = self.number(bits, 0);
@@ -167,7 +169,7 @@ impl<'m> Compute<'m> {
                     self.write(part, own, guard, registers)?;
                 }
             }
-            Operand::Number(_) => return None,
+            Operand::Number(_) | Operand::Float { .. } => return None,
         }
         Some(())
     }
@@ -276,7 +278,7 @@ impl<'m> Compute<'m> {
 
     /// An instruction of the table, by its name without its type.
     fn plain(&mut self, words: &[&str], ty: &str, operands: &[Value]) -> Option<Value> {
-        let named = 1 + words[1..].iter().take_while(|word| matches!(**word, "lo" | "hi")).count();
+        let named = 1 + words.get(1..)?.iter().take_while(|word| matches!(**word, "lo" | "hi")).count();
         let rounds = &words[named..];
         if !rounds.iter().all(|word| ROUNDING.contains(word)) {
             return None;

@@ -9,8 +9,10 @@ use rustc_hash::FxHashMap;
 pub(super) enum Operand {
     /// `$0`, or a register that the text declares.
     Register(String),
-    /// A number, by its bits.
+    /// An integer.
     Number(u64),
+    /// A float by its bits, and how many these are.
+    Float { bits: u32, value: u64 },
     /// `{a, b}`.
     Parts(Vec<Operand>),
 }
@@ -61,8 +63,8 @@ fn without_comments(text: &str) -> String {
     out + rest
 }
 
-/// Statements end in semicolons; braces around them are scopes, those among operands are not. Names are told apart by
-/// their text alone, so that a text must not declare one twice.
+/// Statements end in semicolons; braces around them are scopes, those among operands are not. A name is one register in
+/// all scopes, so that a text must not declare one twice.
 fn statements(text: &str) -> Option<Vec<&str>> {
     let (mut all, mut start, mut depth) = (Vec::new(), 0, 0usize);
     let mut inner = false;
@@ -159,17 +161,27 @@ fn operand(text: &str) -> Option<Operand> {
     if is_place || is_name(text) {
         return Some(Operand::Register(text.to_owned()));
     }
-    number(text).map(Operand::Number)
+    float(text).or_else(|| number(text).map(Operand::Number))
 }
 
-/// `12`, `-1`, `0x7F`, `0x7FU`, `0f3F800000`, `0d3FF0000000000000`.
+/// `0f3F800000`, `0d3FF0000000000000`.
+fn float(text: &str) -> Option<Operand> {
+    let bits = match text.get(..2)? {
+        "0f" | "0F" => 32,
+        "0d" | "0D" => 64,
+        _ => return None,
+    };
+    let digits = text.get(2..).filter(|digits| digits.len() as u32 == bits / 4 && is_hex(digits))?;
+    Some(Operand::Float { bits, value: u64::from_str_radix(digits, 16).ok()? })
+}
+
+fn is_hex(digits: &str) -> bool {
+    digits.chars().all(|digit| digit.is_ascii_hexdigit())
+}
+
+/// `12`, `-1`, `0x7F`, `0x7FU`.
 fn number(text: &str) -> Option<u64> {
     let hex = |digits: &str| u64::from_str_radix(digits, 16).ok();
-    match text.get(..2) {
-        Some("0f" | "0F") => return hex(&text[2..]).filter(|_| text.len() == 10),
-        Some("0d" | "0D") => return hex(&text[2..]).filter(|_| text.len() == 18),
-        _ => {}
-    }
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     let digits = digits.strip_suffix('U').unwrap_or(digits);
     let value = match digits.get(..2) {
@@ -200,7 +212,7 @@ mod tests {
         assert_eq!(second.words, ["add", "s32"]);
         assert_eq!(second.operands[2], Operand::Number(-2i64 as u64));
         let float = parse("mov.f32 $0, 0f3F800000").expect("it is known");
-        assert_eq!(float.instructions[0].operands[1], Operand::Number(0x3f80_0000));
+        assert_eq!(float.instructions[0].operands[1], Operand::Float { bits: 32, value: 0x3f80_0000 });
     }
 
     #[test]
@@ -213,6 +225,8 @@ mod tests {
             ".local .b32 a;",
             "ret;",
             "add.s32 $0, $1, 1..5;",
+            "add.f32 $0, $1, 0f3F8;",
+            "add.f32 $0, $1, 0f+3F80000;",
         ] {
             assert!(parse(text).is_none(), "{text}");
         }

@@ -26,10 +26,6 @@ pub(super) struct Expanded {
     pub(super) views: FxHashSet<Value>,
     pub(super) rings: Rings,
     pub(super) state: PipelineState,
-    pub(super) distance: usize,
-    pub(super) slots: usize,
-    /// Whether lanes copy some of the blocks.
-    pub(super) has_lane_copies: bool,
     /// Whether copies end with the loop, and do not go on over the iterations of another one around it.
     pub(super) ends: bool,
 }
@@ -88,9 +84,7 @@ pub(super) fn expand(module: &mut Module, op: Op, plan: &PipelinePlan) -> Expand
     for copy in &plan.copies {
         module.erase(copy.load);
     }
-    let (distance, slots) = (plan.distance, plan.slots);
-    let (has_lane_copies, ends) = (plan.has(false), outer.is_none());
-    Expanded { views, rings, state, distance, slots, has_lane_copies, ends }
+    Expanded { views, rings, state, ends: outer.is_none() }
 }
 
 pub(super) fn make_ring(module: &mut Module, op: Op, copy: &PipelinedLoad, slots: usize) -> Value {

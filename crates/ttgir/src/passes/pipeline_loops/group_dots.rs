@@ -19,7 +19,7 @@
 use super::dots::{adds_up, carried_number, is_view, make_wait, memory_of, wait_behind};
 use super::expand::Expanded;
 use super::next_dot::begin_next;
-use super::plan::outlives_iteration;
+use super::plan::{PipelinePlan, outlives_iteration};
 use crate::ops::group_dot::{WARP_GROUP_DOT, WarpGroupDotOp, WarpGroupDotWaitOp};
 use crate::passes::residency::{Residency, dots_of, loop_words};
 use ir::{Block, Module, Op, Traits, Value};
@@ -33,14 +33,14 @@ const MOST_WORDS: u64 = 232;
 /// place of 160).
 const LATER: u64 = 16;
 
-/// Makes the dots of a loop asynchronous. `ring` are the views of buffers that copies fill ahead; with what `expanded`
+/// Makes the dots of a loop asynchronous. `ring` are the views of buffers that copies fill ahead; with what `pipelined`
 /// says of them the first dot may begin an iteration earlier.
 pub(super) fn overlap(
     module: &mut Module,
     op: Op,
     ring: &FxHashSet<Value>,
     residency: &Residency,
-    expanded: Option<&Expanded>,
+    pipelined: Option<(&PipelinePlan, &Expanded)>,
 ) {
     let body = module.entry_of(op);
     let words = loop_words(module, op);
@@ -49,7 +49,7 @@ pub(super) fn overlap(
     let mut next = None;
     if is_free {
         begin_early(module, op);
-        next = expanded.and_then(|expanded| begin_next(module, op, expanded, residency));
+        next = pipelined.and_then(|pipelined| begin_next(module, op, pipelined, residency));
     }
     let dots = dots_of(module, op);
     let mut late = Vec::new();

@@ -109,7 +109,7 @@ fn pipeline(
     };
     let Some(nest) = nest(module, op, &plan, (context, residency), axis) else {
         let ring = expand::expand(module, op, &plan);
-        group_dots::overlap(module, op, &ring.views, residency, Some(&ring));
+        group_dots::overlap(module, op, &ring.views, residency, Some((&plan, &ring)));
         return Vec::new();
     };
     let readers = roles::split(module, &nest, context);

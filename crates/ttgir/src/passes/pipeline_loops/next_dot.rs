@@ -16,6 +16,7 @@
 use super::copies::{carry, compare, integer, place, yield_as};
 use super::dots::{adds_up, carried_number, is_view, memory_of, wait_behind};
 use super::expand::Expanded;
+use super::plan::PipelinePlan;
 use crate::Encoding;
 use crate::ops::async_copy::{ASYNC_WAIT, AsyncWaitOp};
 use crate::ops::barrier::WAIT_BARRIER;
@@ -44,8 +45,14 @@ struct Candidate {
 
 /// Moves the first dot of a loop one iteration ahead, where there is room for its result. Gives the dot of the next
 /// iteration, which is to be waited for at the end of the body.
-pub(super) fn begin_next(module: &mut Module, op: Op, ring: &Expanded, residency: &Residency) -> Option<Op> {
-    let reads = ring.state.reads.filter(|_| ring.ends && ring.distance >= LEAST_DISTANCE)?;
+pub(super) fn begin_next(
+    module: &mut Module,
+    op: Op,
+    pipelined: (&PipelinePlan, &Expanded),
+    residency: &Residency,
+) -> Option<Op> {
+    let (plan, ring) = pipelined;
+    let reads = ring.state.reads.filter(|_| ring.ends && plan.distance >= LEAST_DISTANCE)?;
     let body = ForOp::new(module, op).body();
     let dots = dots_of(module, op);
     let (&first, &last) = (dots.first()?, dots.last()?);
@@ -54,8 +61,8 @@ pub(super) fn begin_next(module: &mut Module, op: Op, ring: &Expanded, residency
     if first == last || !sums || !residency.has_room(module, op, words(module, module.result(first, 0))) {
         return None;
     }
-    let next = wait_for_next(module, op, ring, reads);
-    let whole = begin_first(module, op, ring, (&candidate, reads));
+    let next = wait_for_next(module, op, pipelined, reads);
+    let whole = begin_first(module, op, pipelined, (&candidate, reads));
     let carried = carry(module, op, body, whole);
     module.replace_uses(module.result(first, 0), carried);
     let mut builder = Builder::before(module, last);
@@ -107,7 +114,12 @@ impl Candidate {
 }
 
 /// Lets an iteration wait for the buffer of the next one, and gives its number: the own one in the last iteration.
-fn wait_for_next(module: &mut Module, op: Op, ring: &Expanded, reads: Value) -> Value {
+fn wait_for_next(
+    module: &mut Module,
+    op: Op,
+    (plan, ring): (&PipelinePlan, &Expanded),
+    reads: Value,
+) -> Value {
     let of = ForOp::new(module, op);
     let (body, upper, step) = (of.body(), of.upper(), of.step());
     let counter = module.args(body)[0];
@@ -116,7 +128,7 @@ fn wait_for_next(module: &mut Module, op: Op, ring: &Expanded, reads: Value) -> 
     let mut builder = Builder::before(module, waits[0]);
     let goes_on = compare(&mut builder, CmpIPredicate::Slt, counter, limit);
     let [one, slots, zero] =
-        [1, ring.slots as i64, 0].map(|number| integer(&mut builder, Type::int(32), number));
+        [1, plan.slots as i64, 0].map(|number| integer(&mut builder, Type::int(32), number));
     let next = builder.build(&ADDI, &[reads, one], &[]);
     let is_over = compare(&mut builder, CmpIPredicate::Sge, next, slots);
     let next = builder.build(&SELECT, &[is_over, zero, next], &[]);
@@ -142,15 +154,15 @@ fn wait_for_next(module: &mut Module, op: Op, ring: &Expanded, reads: Value) -> 
 fn begin_first(
     module: &mut Module,
     op: Op,
-    ring: &Expanded,
+    (plan, ring): (&PipelinePlan, &Expanded),
     (candidate, reads): (&Candidate, Value),
 ) -> Value {
     let of = ForOp::new(module, op);
     let (lower, upper) = (of.lower(), of.upper());
     let mut builder = Builder::before(module, op);
     let first = integer(&mut builder, Type::int(32), 0);
-    if ring.has_lane_copies {
-        let pending = AsyncWaitOp::attrs(ring.distance as u32 - 1);
+    if plan.has(false) {
+        let pending = AsyncWaitOp::attrs(plan.distance as u32 - 1);
         builder.build_as(&ASYNC_WAIT, &[], &pending, token_type());
     }
     if let Some(barriers) = ring.rings.barriers {
