@@ -2,9 +2,9 @@
 //!
 //! Programs that work on rows read, compute and write in turn, and memory rests while they compute. A loaded block that
 //! is read a second time, from where it was kept or by loading it again, tells when: in that pass, the same element of
-//! the next row is asked for. That is the row of the next program, or of the next iteration where both passes are in
-//! one iteration of a loop, as in persistent programs; its address follows from the position in the grid, or from the
-//! counter of the loop.
+//! the next row is asked for (of short rows, of a later one). That is the row of the next program, or of the next
+//! iteration where both passes are in one iteration of a loop, as in persistent programs; its address follows from the
+//! position in the grid, or from the counter of the loop.
 
 use super::accesses;
 use super::chunk::Chunks;
@@ -38,6 +38,10 @@ enum Growth {
 /// The longest row, in bytes, that is asked for: it must still be near when its turn comes.
 const LONGEST: i64 = 128 << 10;
 
+/// How far ahead, in bytes, is asked for, in whole rows: a short row is over before the next one has come. Of rows in
+/// parts, whose length is not known, the next one is asked for.
+const AHEAD: i64 = 8 << 10;
+
 /// How deep index expressions are looked into.
 const DEPTH: u32 = 24;
 
@@ -45,7 +49,7 @@ const DEPTH: u32 = 24;
 pub(crate) struct Row {
     /// The address of this one.
     pub(crate) pointer: IrValue,
-    /// How many elements behind it that is, an `i64`.
+    /// How many elements behind it the one is that is asked for, an `i64`.
     by: Value,
     /// Whether each program or iteration loads it in parts, in a loop.
     is_in_parts: bool,
@@ -98,11 +102,25 @@ impl Chunks<'_, '_> {
                 _ => return None,
             };
             match self.growth(pointer, repeat, DEPTH)? {
-                Growth::By(by) => return Some(Row { pointer, by, is_in_parts, lane }),
+                Growth::By(by) => {
+                    let by = if is_in_parts { by } else { self.rows_ahead(by, elements * bytes) };
+                    return Some(Row { pointer, by, is_in_parts, lane });
+                }
                 Growth::None => {}
             }
         }
         None
+    }
+
+    /// The distance to the row that is asked for, given that to the next one and the bytes of a row.
+    fn rows_ahead(&mut self, by: Value, bytes: i64) -> Value {
+        match AHEAD / bytes {
+            0 | 1 => by,
+            rows => {
+                let rows = self.b.i64(rows);
+                self.b.mul(by, rows)
+            }
+        }
     }
 
     /// Asks for a chunk of a row, given the address of this one's.

@@ -1,4 +1,4 @@
-//! Stores past the caches, for launches that write more than the last cache holds.
+//! Stores past the caches, for launches that write more than the last cache holds beside other things.
 //!
 //! A group that stores whole vectors is made twice. Which one runs is decided where it starts, by the bytes that all
 //! programs will write there against the size of the last cache. The processor has such stores for aligned vectors
@@ -20,6 +20,10 @@ use ttir::ops::access::AccessOp;
 
 /// The largest group that is made twice.
 const MOST: usize = 45;
+
+/// The part of the last cache that holds other things, as a power of two: an eighth. From about there on, a kernel that
+/// reads what a launch wrote finds as much of it in memory as in the cache.
+const OTHERS: i64 = 3;
 
 /// Parameters that a kernel only writes.
 pub(crate) fn only_written(module: &ir::Module, kernel: Op) -> FxHashSet<IrValue> {
@@ -89,7 +93,10 @@ impl Emitter<'_> {
         let place = self.b.i64(offsets::LAST_LEVEL_CACHE as i64);
         let place = self.b.offset(self.frame.context, place);
         let cache = self.b.load(Type::I64, place, 8);
-        let mut wanted = self.b.icmp(IntCompare::Sgt, total, cache);
+        let shift = self.b.i64(OTHERS);
+        let others = self.b.lshr(cache, shift);
+        let most = self.b.sub(cache, others);
+        let mut wanted = self.b.icmp(IntCompare::Sgt, total, most);
         let mut peel: Option<Value> = None;
         for (address, size) in addresses {
             let number = self.b.cast(llir::Op::PTRTOINT, address, Type::I64);
