@@ -152,3 +152,13 @@ def test_one_kernel_is_interpreted():
     y = np.ones(256, np.float32)
     compiled_one = scaled[(1, )](y, BLOCK=256)
     assert (y == 2).all() and not scaled.interpret and not hasattr(compiled_one.metadata, "interpreted")
+
+
+@pytest.mark.parametrize("arch, lanes", [("avx2", 8), ("avx512", 16), ("znver3", 8)])
+def test_processors_as_targets(arch, lanes):
+    source = ASTSource(scaled, {"x_ptr": "*fp32", "BLOCK": "constexpr"}, {"BLOCK": 256})
+    target = GPUTarget("cpu", arch, 1)
+    llir = triton.compile(source, target=target).asm["llir"]
+    assert f"<{lanes} x float>" in llir and f"<{2 * lanes} x float>" not in llir
+    with pytest.raises(triton.CompilationError, match="unknown processor `abacus`; known are: native, .*avx2"):
+        triton.compile(source, target=GPUTarget("cpu", "abacus", 1))

@@ -97,6 +97,11 @@ mod tests {
         assert_eq!(target_named("cpu").expect("every build has it").facts().backend, "cpu");
         let arch = target_named("cpu").expect("every build has it").facts().arch;
         assert_eq!(target_of("cpu", Some(&arch)).expect("its own").facts().arch, arch);
+        let (own, other) = (target_named("cpu").expect("known"), target_named("cpu:avx2").expect("known"));
+        assert_eq!(other.facts().arch, "avx2");
+        assert_ne!(other.machine(), own.machine());
+        let error = target_named("cpu:abacus").err().expect("there is no such processor").to_string();
+        assert!(error.contains("`abacus`") && error.contains("avx2"), "{error}");
         let error = target_named("abacus:3").err().expect("there is no such target").to_string();
         assert!(error.contains("`abacus`") && error.contains("cpu"), "{error}");
         assert!(emulated("cpu").is_err(), "the host needs none");

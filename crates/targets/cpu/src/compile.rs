@@ -1,7 +1,7 @@
 //! The CPU as a target: every stage from ttir to an object.
 
 use crate::driver::{self, OBJECT_STAGE};
-use crate::host::Processor;
+use crate::host::{NATIVE, Processor};
 use crate::lower;
 use crate::survey;
 use llvm::{Llvm, LlvmError, Output, TargetSpec};
@@ -74,15 +74,35 @@ static OPTIONS: [OptionRow; 2] = [
     },
 ];
 
-/// The CPU target. It keeps nothing.
-#[derive(Debug)]
-pub(crate) struct Cpu;
+/// The CPU target.
+#[derive(Debug, Default)]
+pub(crate) struct Cpu {
+    /// The processor to make code for where a compile names none, and its name in the user's words; the host's else.
+    named: Option<(String, Processor)>,
+}
+
+impl Cpu {
+    /// The processor that a compile names, else the target's.
+    fn processor(&self, options: &CompileOptions) -> Result<Processor, TargetError> {
+        match options.extra.get(ARCH) {
+            Some(OptionValue::Str(name)) => Processor::named(name),
+            _ => Ok(self.own().clone()),
+        }
+    }
+
+    fn own(&self) -> &Processor {
+        match &self.named {
+            Some((_, processor)) => processor,
+            None => Processor::host(),
+        }
+    }
+}
 
 impl Target for Cpu {
     fn facts(&self) -> TargetFacts {
         TargetFacts {
             backend: "cpu".into(),
-            arch: Processor::host().arch.clone(),
+            arch: self.named.as_ref().map_or(&Processor::host().arch, |(name, _)| name).clone(),
             warp_size: 1,
             default_dot_precision: "ieee".into(),
             allowed_dot_precisions: ["ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"].map(String::from).into(),
@@ -92,7 +112,7 @@ impl Target for Cpu {
 
     fn machine(&self) -> String {
         // A start from the cache asks for this, and must not load an LLVM for it.
-        let (host, llvm, options) = (Processor::host(), Llvm::identity(), llvm::words(llvm::FOR_CPUS));
+        let (host, llvm, options) = (self.own(), Llvm::identity(), llvm::words(llvm::FOR_CPUS));
         format!("{host}llvm: {llvm}\noptions: {options}\npasses: {PASSES}\n")
     }
 
@@ -106,7 +126,14 @@ impl Target for Cpu {
         options: &CompileOptions,
         observer: &mut dyn StageObserver,
     ) -> Result<Artifact, TargetError> {
-        compile(module, options, observer)
+        compile(module, self.processor(options)?, options, observer)
+    }
+
+    fn for_arch(&self, arch: &str) -> Result<Option<Arc<dyn Target>>, TargetError> {
+        if arch == Processor::host().arch || arch == NATIVE {
+            return Ok(Some(Arc::new(Cpu::default())));
+        }
+        Ok(Some(Arc::new(Cpu { named: Some((arch.to_owned(), Processor::named(arch)?)) })))
     }
 
     fn stages(&self) -> &'static [&'static str] {
@@ -123,18 +150,18 @@ impl Target for Cpu {
         options: &CompileOptions,
         name: &str,
     ) -> Result<Stage, TargetError> {
-        assembly(artifact, options)
+        assembly(artifact, &self.processor(options)?, options)
             .ok_or_else(|| TargetError::Internal(format!("kernel without a stage `{name}`")))?
     }
 
     fn survey(&self, module: ir::Module, options: &CompileOptions) -> Result<Survey, TargetError> {
-        let machine = machine(options)?;
+        let machine = self.processor(options)?;
         let lowered = lower::lower(module, &machine, options)?;
         Ok(survey::survey(lowered, &machine))
     }
 
     fn peaks(&self) -> Vec<Peaks> {
-        vec![survey::peaks(Processor::host())]
+        vec![survey::peaks(self.own())]
     }
 
     fn tools(&self) -> Vec<Tool> {
@@ -151,10 +178,14 @@ impl Target for Cpu {
 const ASSEMBLY_STAGE: &str = "asm";
 
 /// The assembly of a compiled kernel, from its llir; `None` where there is no llir.
-fn assembly(artifact: &Artifact, options: &CompileOptions) -> Option<Result<Stage, TargetError>> {
+fn assembly(
+    artifact: &Artifact,
+    machine: &Processor,
+    options: &CompileOptions,
+) -> Option<Result<Stage, TargetError>> {
     let text = String::from_utf8_lossy(artifact.stage("llir")?);
     let compile = || {
-        let (machine, how) = (machine(options)?, How::of(options));
+        let how = How::of(options);
         let llvm = how.llvm()?;
         let output = Output { assembly: true, plain: how.plain, ..Output::default() };
         let compiled = llvm.compile(&text, &machine.spec(llvm), how.passes, output).map_err(error_of)?;
@@ -163,14 +194,6 @@ fn assembly(artifact: &Artifact, options: &CompileOptions) -> Option<Result<Stag
         Ok(Stage { name: ASSEMBLY_STAGE.into(), bytes, text: true })
     };
     Some(compile())
-}
-
-/// The machine that the options ask for.
-fn machine(options: &CompileOptions) -> Result<Processor, TargetError> {
-    match options.extra.get(ARCH) {
-        Some(OptionValue::Str(name)) => Processor::named(name),
-        _ => Ok(Processor::host().clone()),
-    }
 }
 
 /// The stage that LLVM reads.
@@ -191,10 +214,11 @@ impl Stages<'_> {
 
 fn compile(
     module: ir::Module,
+    machine: Processor,
     options: &CompileOptions,
     observer: &mut dyn StageObserver,
 ) -> Result<Artifact, TargetError> {
-    let (machine, how) = (machine(options)?, How::of(options));
+    let how = How::of(options);
     let llvm = how.llvm()?;
     let mut stages = Stages { all: Vec::new(), observer };
     let start = Instant::now();

@@ -30,6 +30,9 @@ pub struct Processor {
     pub caches: Caches,
 }
 
+/// How users call the host's processor.
+pub(crate) const NATIVE: &str = "native";
+
 /// How wide vectors are, and what comes with that.
 #[derive(Debug)]
 struct Level {
@@ -161,7 +164,7 @@ impl Processor {
     /// # Errors
     /// Lists the names when it is none of them.
     pub fn named(name: &str) -> Result<Processor, TargetError> {
-        if name.is_empty() || name == "native" {
+        if name.is_empty() || name == NATIVE {
             return Ok(Processor::host().clone());
         }
         let level = |name: &str| LEVELS.iter().find(|level| level.name == name);

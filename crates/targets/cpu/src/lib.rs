@@ -19,5 +19,5 @@ use std::sync::Arc;
 
 /// The CPU target.
 pub fn target() -> Arc<dyn target::Target> {
-    Arc::new(compile::Cpu)
+    Arc::new(compile::Cpu::default())
 }
