@@ -92,6 +92,43 @@ def passes_on(x, out, BLOCK: tl.constexpr):
     tl.store(x + at, tl.load(out + BLOCK - 1 - at))
 
 
+@triton.jit
+def reversed_runs(x, y, bytes_out, halves_out, M: tl.constexpr, N: tl.constexpr, WAY: tl.constexpr):
+    rows, columns = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
+    at = rows * N + columns
+    if WAY == "transposed":
+        value = tl.trans(tl.load(x + tl.arange(0, N)[:, None] * M + tl.arange(0, M)[None, :]))
+    elif WAY == "reduced":
+        value = tl.max(tl.load(x + at[:, :, None] + tl.arange(0, 1)[None, None, :]), 2).to(tl.uint8)
+    else:
+        value = tl.load(x + at)
+    turned = tl.inline_asm_elementwise("prmt.b32 $0, $1, 0, 0x0123;", "=r,r", [value], dtype=tl.uint8, is_pure=True, pack=4)
+    tl.store(bytes_out + at, turned)
+    half = value.to(tl.float16)
+    if WAY == "dot":
+        half = tl.dot(half, tl.load(y + tl.arange(0, N)[:, None] * N + columns)).to(tl.float16)
+    first, last = tl.inline_asm_elementwise(
+        "{ prmt.b32 $0, $5, 0, 0x1032; prmt.b32 $1, $4, 0, 0x1032; mov.b32 $2, $4; mov.b32 $3, $5; }", "=r,=r,=r,=r,r,r", [half],
+        dtype=(tl.float16, tl.float16), is_pure=True, pack=4)
+    tl.store(halves_out + at, first + 256 * last)
+
+
+@pytest.mark.parametrize("engine", ["cpu", "interpreter", "sm_90", "gfx942"], indirect=True)
+@pytest.mark.parametrize("way, m, n", [("plain", 1, 4), ("plain", 16, 128), ("transposed", 64, 32), ("transposed", 8, 4),
+                                       ("reduced", 32, 16), ("dot", 64, 64)])
+def test_a_run_takes_neighbours_along_the_last_dimension(engine, way, m, n):
+    rng = np.random.default_rng()
+    x = rng.integers(0, 8 if way == "dot" else 256, (m, n)).astype(np.uint8)
+    y = np.eye(n, dtype=np.float16)[rng.permutation(n)]
+    bytes_out, halves_out = np.full((m, n), 255, np.uint8), np.full((m, n), np.nan, np.float16)
+    stored = np.ascontiguousarray(x.T) if way == "transposed" else x
+    reversed_runs[(1, )](stored, y, bytes_out, halves_out, m, n, way)
+    runs = lambda block: block.reshape(-1, 4)[:, ::-1].reshape(m, n)
+    assert (bytes_out == runs(x)).all()
+    half = (x.astype(np.float64) @ y if way == "dot" else x).astype(np.float64)
+    assert (halves_out == (runs(half) + 256 * half).astype(np.float16)).all()
+
+
 @pytest.mark.parametrize("engine", ["cpu", "sm_90", "gfx942"], indirect=True)
 def test_a_barrier_is_one_elsewhere(engine):
     x, out = np.arange(256, dtype=np.int32), np.zeros(256, np.int32)
@@ -142,3 +179,13 @@ def test_assembly_that_the_assembler_refuses_is_an_error_of_the_kernel(target):
     source = triton.compiler.ASTSource(swapped, {"x": "*i32"})
     with pytest.raises(triton.TritonError, match=r"test_inline_assembly.py:\d+:\d+: the inline assembly `bswap"):
         triton.compile(source, target=triton.backends.compiler.GPUTarget(*target))
+
+
+def test_constraints_count_registers():
+
+    @triton.jit
+    def wide(x):
+        tl.store(x, tl.inline_asm_elementwise("prmt.b32 $0, $1, 0, 0x0123;", "=r,r", [tl.load(x)], dtype=tl.uint8, is_pure=True, pack=4))
+
+    with pytest.raises(triton.CompilationError, match='"=r,r" name 1 results and 1 operands, and the elements of a run take 1 and 4'):
+        wide[(1, )](np.zeros(1, np.int32))

@@ -92,6 +92,16 @@ def test_a_dtype_is_a_constant_of_a_warm_up_and_arrays_of_integers_are_preloaded
     assert compiles(lambda: filled[(1, )](x, tl.int16, sizes))[1] == [] and x.tolist() == [5] * 4 + [0] * 2
 
 
+def test_a_function_with_another_name_is_preloaded():
+    renamed = triton.JITFunction(other.fn)
+    renamed.__name__ = "renamed"
+    _, (data, ) = compiles(lambda: renamed[(1, )](np.zeros(4, np.float32), BLOCK=4))
+    renamed.clear_cache()
+    loaded, none = compiles(lambda: renamed.preload(data))
+    assert len(none) == 1 and compiles(lambda: renamed[(1, )](np.zeros(4, np.float32), BLOCK=4))[1] == []
+    assert loaded.metadata.name == "other"
+
+
 def test_descriptors_are_preloaded():
     x, y = torch.arange(64 * 64, dtype=torch.float32).reshape(64, 64), torch.zeros(64, 64)
 

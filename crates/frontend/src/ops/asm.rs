@@ -41,6 +41,9 @@ fn inline_asm(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let (asm, constraints) = (args.text(ctx, "asm")?, args.text(ctx, "constraints")?);
     let constraints: Vec<&str> = constraints.split(',').map(str::trim).collect();
     let (pack, pure) = (args.int(ctx, "pack")?, args.bool(ctx, "is_pure")?);
+    let words = |types: &[Ty]| types.iter().map(|ty| words_of(ty, pack as u64)).sum::<u64>();
+    let given: Vec<Ty> = tensors.iter().map(|tensor| tensor.ty.clone()).collect();
+    check_count(ctx, &constraints, (words(&results), words(&given)))?;
     let attrs = [
         Some(Attr::str(&asm)),
         Some(Attr::str(&constraints.join(","))),
@@ -59,4 +62,31 @@ fn inline_asm(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
             Val::tuple(vals)
         }
     })
+}
+
+/// Registers of `pack` elements: several of fewer than 32 bits share one.
+fn words_of(ty: &Ty, pack: u64) -> u64 {
+    let each = if pack > 1 { u64::from(32 / ty.scalar.bits().clamp(8, 32)) } else { 1 };
+    pack.max(1).div_ceil(each)
+}
+
+/// Constraints stand for as many registers as `expected`, results and operands.
+fn check_count(ctx: &mut Ctx<'_>, constraints: &[&str], expected: (u64, u64)) -> Res<()> {
+    let all = constraints.iter().filter(|part| !part.is_empty() && !part.starts_with('~'));
+    let (results, operands): (Vec<&str>, Vec<&str>) = all.partition(|part| part.starts_with('='));
+    let found = (results.len() as u64, operands.len() as u64);
+    if found == expected {
+        return Ok(());
+    }
+    Err(ctx.error_help(
+        format!(
+            "the constraints \"{}\" name {} results and {} operands, and the elements of a run take {} and {} registers",
+            constraints.join(","),
+            found.0,
+            found.1,
+            expected.0,
+            expected.1
+        ),
+        "with `pack` of more than one, elements of fewer than 32 bits share registers; others have one each",
+    ))
 }

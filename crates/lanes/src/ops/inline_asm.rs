@@ -1,20 +1,29 @@
 //! Instructions of the machine that the program brings along.
 //!
-//! The text runs once for each `packed_element` elements. Operands of fewer than 32 bits travel together in one 32-bit
-//! register; so do results.
+//! The text runs once for each `packed_element` neighbouring elements. Operands of fewer than 32 bits travel together
+//! in one 32-bit register; so do results.
 
-use super::Entry;
+use super::SharingEntry;
+use super::neighbours::{self, Ways};
 use crate::context::Cx;
 use crate::error::Result;
+use crate::shared::{Need, Planner};
 use crate::types;
 use crate::value::LaneValue;
-use ir::Op;
+use ir::{Module, Op};
 use llir::{Asm, Op as Inst, Type, Value, Values};
-use smallvec::SmallVec;
 use ttir::ops::extern_call::{INLINE_ASM, InlineAsmOp};
 
 /// Rows of this file.
-pub(crate) const TABLE: &[Entry] = &[(&INLINE_ASM, inline_asm)];
+pub(crate) const SHARING: &[SharingEntry] = &[(&INLINE_ASM, inline_asm, need)];
+
+fn need(planner: &mut Planner, module: &Module, op: Op) -> Result<Need> {
+    Ok(neighbours::need(ways(planner, module, op)?.as_ref()))
+}
+
+fn ways(planner: &mut Planner, module: &Module, op: Op) -> Result<Option<Ways>> {
+    neighbours::ways(planner, module, op, InlineAsmOp::new(module, op).packed_element() as usize)
+}
 
 /// The attributes of one operation.
 struct Text {
@@ -35,13 +44,17 @@ fn text(cx: &Cx<'_>, op: Op) -> Result<Text> {
 
 fn inline_asm(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let text = text(cx, op)?;
+    let ways = ways(&mut cx.planner, cx.module, op)?;
     let results = cx.module.results(op).to_vec();
-    let operands: SmallVec<[_; 4]> =
-        cx.module.operands(op).iter().map(|operand| cx.registers(*operand)).collect::<Result<_>>()?;
-    let mut count = 1;
-    for value in cx.module.operands(op).iter().chain(&results) {
-        count = count.max(cx.register_count(cx.module.ty(*value))?);
-    }
+    let operands = neighbours::operands(cx, op, ways.as_ref())?;
+    let count = match &ways {
+        Some(ways) => ways.registers,
+        None => {
+            let of = |value: &ir::Value| cx.register_count(cx.module.ty(*value));
+            let counts = results.iter().map(of).collect::<Result<Vec<_>>>()?;
+            counts.into_iter().chain(operands.iter().map(Vec::len)).max().unwrap_or(1)
+        }
+    };
     let element = |value: &ir::Value| types::register(cx.module.ty(*value));
     let result_types: Vec<Type> = results.iter().map(element).collect();
     let mut outputs: Vec<Vec<Value>> = vec![Vec::with_capacity(count); results.len()];
@@ -58,6 +71,7 @@ fn inline_asm(cx: &mut Cx<'_>, op: Op) -> Result<()> {
             all.extend(values.into_iter().take(count - start));
         }
     }
+    let outputs = neighbours::results(cx, op, ways.as_ref(), outputs)?;
     for (result, registers) in results.iter().zip(outputs) {
         let is_tensor = ttir::types::is_tensor(cx.module.ty(*result));
         let value = match is_tensor {

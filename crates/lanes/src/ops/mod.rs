@@ -23,6 +23,7 @@ pub(crate) mod local;
 mod map;
 mod matrix_dot;
 pub(crate) mod memory;
+mod neighbours;
 mod program;
 mod reduce;
 pub(crate) mod roles;
@@ -63,7 +64,6 @@ const FAMILIES: &[&[Entry]] = &[
     scaled_dot::TABLE,
     extern_call::TABLE,
     func::TABLE,
-    inline_asm::TABLE,
     local::TABLE,
     memory::TABLE,
     program::TABLE,
@@ -79,6 +79,7 @@ const SHARING: &[&[SharingEntry]] = &[
     convert::SHARING,
     gather::SHARING,
     histogram::SHARING,
+    inline_asm::SHARING,
     map::SHARING,
     reduce::SHARING,
     roles::SHARING,

@@ -71,7 +71,8 @@ impl<'a, 'py> JitHook<'a, 'py> {
         let target = (target.getattr("backend")?, target.getattr("arch")?, target.getattr("warp_size")?);
         let source = self.source;
         let parts = (
-            self.function.get().name(),
+            // As it is called now: decorators give functions another name.
+            self.function.getattr("__name__")?,
             source.signature.bind(py),
             source.constants.bind(py),
             source.attrs.bind(py),

@@ -3,8 +3,8 @@
 //! How much a program needs is known once its buffers are placed: loops that follow each other share memory, and so
 //! does the scratch memory of conversions. So nothing is estimated here. Stages are taken away one at a time, the ones
 //! that cost least first, and the program is compiled anew up to its memory plan, until it fits or no loop has a second
-//! stage left. Where stages are lost, blocks that bulk stores move while their loops go on are stored in two parts or
-//! in four, if loops have more stages then.
+//! stage left. Where stages are lost, or that is not enough, blocks that bulk stores move while their loops go on are
+//! stored in two parts or in four, if loops have more stages then.
 
 use ir::{Attr, Diagnostic, Module, Op, Traits, Type};
 use ttgir::module::set_store_bytes;
@@ -48,7 +48,7 @@ pub(crate) struct Need {
 }
 
 impl Fit {
-    /// The loops of a program that are pipelined; `None` if there is none. `num_stages` is what loops with dots get
+    /// The loops of a program that are pipelined; `None` if there is no loop. `num_stages` is what loops with dots get
     /// that say nothing.
     pub(crate) fn of(module: &Module, num_stages: u32) -> Option<Fit> {
         if !module.walk(module.top()).iter().any(|&op| ForOp::of(module, op).is_some()) {
@@ -59,7 +59,7 @@ impl Fit {
         ttgir::module::let_operands_stay(&mut module);
         let loops: Vec<Pipelined> =
             module.walk(module.top()).into_iter().filter_map(|op| pipelined(&module, op)).collect();
-        (!loops.is_empty()).then_some(Fit { module, loops })
+        Some(Fit { module, loops })
     }
 
     /// Takes stages away until the program fits, in such parts of bulk stores that the fewest are lost. `need` is what
@@ -77,14 +77,14 @@ impl Fit {
             self.fewer(&asked, None, (need.bytes, need.limit), measure)?.map(|found| (found, None));
         let count = |stages: &[u32]| stages.iter().sum::<u32>();
         for parts in PARTS.into_iter().filter(|_| need.staged > 0) {
-            let kept = best.as_ref().map_or(0, |(stages, _)| count(stages));
-            if kept == count(&asked) {
+            let kept = best.as_ref().map(|(stages, _)| count(stages));
+            if kept == Some(count(&asked)) {
                 break;
             }
             let store_bytes = Some(need.staged / parts);
             let bytes = measure(self.with(&asked, store_bytes))?;
             let found = self.fewer(&asked, store_bytes, (bytes, need.limit), measure)?;
-            best = match found.filter(|stages| count(stages) > kept) {
+            best = match found.filter(|stages| kept.is_none_or(|kept| count(stages) > kept)) {
                 Some(stages) => Some((stages, store_bytes)),
                 None => best,
             };
@@ -271,6 +271,23 @@ mod tests {
         // Without a store nothing is gained by parts of it.
         let sum = |stages: &[i64]| stages.iter().map(|&own| own as u64 * 10).sum();
         assert_eq!(search(60, sum), Some((vec![3, 3], 1)));
+    }
+
+    #[test]
+    fn stores_are_done_in_parts_where_no_stage_is_left() {
+        let text = TEXT.replace("{tt.num_stages = 4 : i32}", "").replace("{tt.num_stages = 3 : i32}", "");
+        let module = ir::text::parse(&text, ttgir::registry(), ir::text::ParseOptions::default());
+        let fit = Fit::of(&module.expect("text"), 1).expect("there are loops");
+        let found = |limit: u64| {
+            let mut measure = |module: ir::Module| {
+                Ok::<u64, ()>(60 + store_bytes(&module).map_or(40, |bytes| bytes.max(16)))
+            };
+            let fitted = fit.search(Need { bytes: 100, staged: 40, limit }, &mut measure).expect("measured");
+            fitted.map(|fitted| (store_bytes(&fitted.module), fitted.remarks.len()))
+        };
+        assert_eq!(found(80), Some((Some(20), 0)));
+        assert_eq!(found(79), Some((Some(10), 0)));
+        assert_eq!(found(75), None);
     }
 
     #[test]

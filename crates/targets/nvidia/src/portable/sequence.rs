@@ -21,7 +21,9 @@ struct Run {
     results: Vec<Type>,
     /// Elements of each operand and result.
     pack: usize,
-    /// For each operand, the result whose register it begins in, if it says so.
+    /// The words of results that the constraints tell of.
+    outputs: usize,
+    /// For each word of an operand, the result whose register it begins in, if it says so.
     ties: Vec<Option<usize>>,
     text: Text,
 }
@@ -32,7 +34,7 @@ pub(super) fn replace(module: &mut Module, op: Op) -> bool {
     let Some(text) = text::parse(of.asm_string()) else { return false };
     let (args, results) = (of.args().to_vec(), module.results(op).to_vec());
     let pack = of.packed_element() as usize;
-    let Some(ties) = ties(of.constraints(), results.len(), args.len()) else { return false };
+    let (outputs, ties) = ties(of.constraints());
     let types = |values: &[Value]| values.iter().map(|&value| module.ty(value)).collect::<Vec<_>>();
     let (arg_types, result_types) = (types(&args), types(&results));
     let is_number = |ty: &Type| pointee(*ty).is_none() && elem(*ty).scalar_bits().is_some();
@@ -40,7 +42,7 @@ pub(super) fn replace(module: &mut Module, op: Op) -> bool {
     if !arg_types.iter().chain(&result_types).all(is_number) {
         return false;
     }
-    let run = Run { results: result_types.iter().map(|&ty| elem(ty)).collect(), pack, ties, text };
+    let run = Run { results: result_types.iter().map(|&ty| elem(ty)).collect(), pack, outputs, ties, text };
     let made = if pack == 1 {
         let mut compute = Compute::new(module, Place::Before(op), shape);
         run.emit(&mut compute, &args.iter().map(|&arg| vec![arg]).collect::<Vec<_>>())
@@ -56,16 +58,13 @@ pub(super) fn replace(module: &mut Module, op: Op) -> bool {
     true
 }
 
-/// Which operand begins in which result: constraints are those of results, then those of operands.
-fn ties(constraints: &str, results: usize, args: usize) -> Option<Vec<Option<usize>>> {
+/// How many words the results are, and which word of an operand begins in which: constraints are those of results, then
+/// those of operands.
+fn ties(constraints: &str) -> (usize, Vec<Option<usize>>) {
     let all: Vec<&str> =
         constraints.split(',').map(str::trim).filter(|part| !part.starts_with('~')).collect();
     let outputs = all.iter().take_while(|part| part.starts_with('=')).count();
-    // Texts whose packed elements take several words have more constraints than values.
-    if outputs < results || all.len() - outputs < args {
-        return None;
-    }
-    Some(all[outputs..].iter().map(|part| part.parse().ok()).collect())
+    (outputs, all[outputs..].iter().map(|part| part.parse().ok()).collect())
 }
 
 /// The region for each few neighbours; its results.
@@ -109,6 +108,9 @@ impl Run {
         }
         let counts: Vec<usize> = self.results.iter().map(|&ty| words_of(ty, self.pack)).collect();
         let outputs: usize = counts.iter().sum();
+        if (outputs, words.len()) != (self.outputs, self.ties.len()) {
+            return None;
+        }
         let mut registers: FxHashMap<String, (u32, Option<Value>)> = FxHashMap::default();
         for (name, bits) in &self.text.registers {
             registers.insert(name.clone(), (*bits, None));

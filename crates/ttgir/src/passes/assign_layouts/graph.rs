@@ -5,7 +5,7 @@ use super::layouts::{Layout, Layouts};
 use super::pins::Pins;
 use super::rematerialize::Rematerializable;
 use super::ties::tie;
-use super::{demand, memory};
+use super::{demand, memory, neighbours};
 use crate::Encoding;
 use crate::passes::context::machine_of;
 use ir::{Block, LayoutRule, Module, Op, Traits, Value};
@@ -119,7 +119,9 @@ impl<'m> Graph<'m> {
                     (!is_free).then(|| memory::preferred(access, split, runs, layouts))
                 }
                 (None, Subject::Op(op)) => {
-                    memory::boxed(module, op, layouts).or_else(|| memory::stored(module, op, layouts))
+                    let asked = neighbours::preferred(module, op, layouts);
+                    let boxed = asked.or_else(|| memory::boxed(module, op, layouts));
+                    boxed.or_else(|| memory::stored(module, op, layouts))
                 }
                 (_, Subject::Carried) => None,
             };
@@ -313,7 +315,8 @@ impl<'m> Graph<'m> {
             let body = module.ops(combine.block()).map(|inner| module.row(inner).cost.instructions());
             return cost::reduction(&bases, shape(ty), axis, bytes, body.sum::<f64>().max(1.0)) * frequency;
         }
-        cost::work(&bases, module.row(op).cost.instructions() + 0.1) * frequency
+        let work = cost::work(&bases, module.row(op).cost.instructions() + 0.1);
+        (work + neighbours::cost(module, op, layouts, own)) * frequency
     }
 }
 

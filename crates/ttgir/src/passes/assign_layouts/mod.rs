@@ -23,6 +23,7 @@ pub(crate) mod derive;
 mod graph;
 mod layouts;
 mod memory;
+mod neighbours;
 mod pins;
 mod rematerialize;
 mod rewrite;
