@@ -22,7 +22,7 @@ fn need(planner: &mut Planner, module: &Module, op: Op) -> Result<Need> {
 }
 
 fn ways(planner: &mut Planner, module: &Module, op: Op) -> Result<Option<Ways>> {
-    neighbours::ways(planner, module, op, InlineAsmOp::new(module, op).packed_element() as usize)
+    neighbours::ways(planner, module, op, InlineAsmOp::new(module, op).neighbours())
 }
 
 /// The attributes of one operation.

@@ -6,6 +6,7 @@ use crate::knobs::{self, knob};
 use crate::lower::{Denormals, Lanes};
 use crate::maps;
 use crate::options::{BACKEND, option};
+use crate::portable;
 use crate::{given, machine, pipeline, ptx, stage};
 use gpu::{Backend, Code, InlineAssembly, LLIR, TTGIR, check_shared};
 use ir::pass::PassRow;
@@ -47,6 +48,11 @@ impl Backend for Nvidia {
 
     fn passes(&self) -> &'static [&'static PassRow] {
         pipeline::passes(self.lanes.capability)
+    }
+
+    fn prepare(&self, module: &mut ir::Module, _options: &CompileOptions) -> Result<(), TargetError> {
+        portable::note_any_order(module);
+        Ok(())
     }
 
     fn lanes(&self) -> &dyn lanes::LaneTarget {

@@ -2,7 +2,7 @@
 
 use crate::types::VALUE_LIKE;
 use ir::view::Str;
-use ir::{Effect, Format, Infer, LayoutRule, OpRow, Traits};
+use ir::{DeclaredKey, Effect, Format, Infer, LayoutRule, OpRow, Traits};
 
 /// Rows of this file.
 pub(super) const ROWS: &[&OpRow] = &[&EXTERN_ELEMENTWISE, &INLINE_ASM];
@@ -37,6 +37,20 @@ ir::op_view! {
             pure: bool,
         }
         results { results: Variadic VALUE_LIKE }
+    }
+}
+
+/// Attribute of packed assembly: an element of a result depends on those of the operands at its own place alone.
+pub static ANY_ORDER: DeclaredKey =
+    DeclaredKey::new("tt.any_order", "A run takes elements of the block in any order.");
+
+impl InlineAsmOp<'_> {
+    /// How many neighbours, in the row-major order of the block, a run must get together.
+    pub fn neighbours(self) -> usize {
+        match self.module.extra_attr(self.op, ANY_ORDER.name) {
+            Some(_) => 1,
+            None => self.packed_element() as usize,
+        }
     }
 }
 

@@ -10,8 +10,11 @@
 //! stays, and targets without PTX refuse it. An approximation becomes the function that it approximates.
 
 mod compute;
+mod places;
 mod sequence;
 mod text;
+
+pub use places::note_any_order;
 
 use ir::{Builder, FloatKind, Module, Op, OpRow, Type, Value};
 use ttir::ops::extern_call::{INLINE_ASM, InlineAsmOp};

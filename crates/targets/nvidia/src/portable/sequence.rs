@@ -148,7 +148,7 @@ impl Run {
 }
 
 /// Elements of a type that share a word.
-fn per_word(ty: Type) -> usize {
+pub(super) fn per_word(ty: Type) -> usize {
     let bits = elem(ty).scalar_bits().unwrap_or(64).max(8) as usize;
     (32 / bits).max(1)
 }

@@ -9,7 +9,7 @@ use ttir::types::{is_tensor, shape};
 
 /// The neighbours, in the row-major order of the block, that an operation takes at a time; `None` for one.
 fn pack(module: &Module, op: Op) -> Option<u64> {
-    let asm = InlineAsmOp::of(module, op).map(|asm| u64::from(asm.packed_element()));
+    let asm = InlineAsmOp::of(module, op).map(|asm| asm.neighbours() as u64);
     let pack = asm.or_else(|| MapElementwiseOp::of(module, op).map(|map| map.pack() as u64))?;
     (pack > 1 && pack.is_power_of_two()).then_some(pack)
 }
