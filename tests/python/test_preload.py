@@ -59,8 +59,8 @@ def test_a_preloaded_kernel_is_found(n, large):
     expected = np.where(np.arange(16) < n, (x * 0.5 + 5) * 2, 0)
     np.testing.assert_array_equal(y, expected)
     everything.clear_cache()
-    loaded, none = compiles(lambda: everything.preload(data))
-    assert loaded.hash == kernel.hash and not none, "hooks hear nothing of it"
+    loaded, again = compiles(lambda: everything.preload(data))
+    assert loaded.hash == kernel.hash and again == [data], "hooks hear of it"
     y[:] = 0
     again, none = compiles(launch)
     assert not none and again is loaded
@@ -86,8 +86,8 @@ def test_a_dtype_is_a_constant_of_a_warm_up_and_arrays_of_integers_are_preloaded
     filled.clear_cache()
     kernel, (data, ) = compiles(lambda: filled.warmup(torch.int32, tl.int16, sizes, grid=(1, )))
     filled.clear_cache()
-    loaded, none = compiles(lambda: filled.preload(data))
-    assert loaded.hash == kernel.hash and not none
+    loaded, again = compiles(lambda: filled.preload(data))
+    assert loaded.hash == kernel.hash and again == [data]
     x = np.zeros(6, np.int32)
     assert compiles(lambda: filled[(1, )](x, tl.int16, sizes))[1] == [] and x.tolist() == [5] * 4 + [0] * 2
 
@@ -97,8 +97,8 @@ def test_a_function_with_another_name_is_preloaded():
     renamed.__name__ = "renamed"
     _, (data, ) = compiles(lambda: renamed[(1, )](np.zeros(4, np.float32), BLOCK=4))
     renamed.clear_cache()
-    loaded, none = compiles(lambda: renamed.preload(data))
-    assert not none and compiles(lambda: renamed[(1, )](np.zeros(4, np.float32), BLOCK=4))[1] == []
+    loaded, again = compiles(lambda: renamed.preload(data))
+    assert again == [data] and compiles(lambda: renamed[(1, )](np.zeros(4, np.float32), BLOCK=4))[1] == []
     assert loaded.metadata.name == "other"
 
 

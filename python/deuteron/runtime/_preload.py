@@ -140,4 +140,4 @@ def preload(function, data):
     arguments = {parameter: _argument(kind, (at, ), constants, divisors)
                  for at, (parameter, kind) in enumerate(kept["signature"].items())}
     options = {option: _decode(value) for option, value in kept["options"].items()}
-    return function._compile_quietly(**{**arguments, **options})
+    return function._compile_for(**{**arguments, **options})

@@ -9,21 +9,7 @@ use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python};
 use pyo3::types::{IntoPyDict, PyAnyMethods, PyDict};
 use runtime::compile::Kernel;
 use runtime::specialize::LaunchKey;
-use std::cell::Cell;
 use target::{CompileOptions, Target};
-
-thread_local! {
-    /// Whether the compiles of this thread call no hooks.
-    static IS_QUIET: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Compiles without calling the hooks around it.
-pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> T {
-    let before = IS_QUIET.replace(true);
-    let result = work();
-    IS_QUIET.set(before);
-    result
-}
 
 /// A key as Python sees it.
 pub(crate) fn key_text(key: &LaunchKey) -> String {
@@ -99,12 +85,8 @@ impl<'a, 'py> JitHook<'a, 'py> {
         }
     }
 
-    /// The hook of a knob, or of the attribute of `JITFunction` where programs for Triton up to 3.3 put it; none
-    /// where this thread compiles quietly.
+    /// The hook of a knob, or of the attribute of `JITFunction` where programs for Triton up to 3.3 put it.
     fn hook(&self, knob: &str, attribute: &str) -> PyResult<Option<Py<PyAny>>> {
-        if IS_QUIET.get() {
-            return Ok(None);
-        }
         if let Some(hook) = hook(self.function.py(), knob) {
             return Ok(Some(hook));
         }

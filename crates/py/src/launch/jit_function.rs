@@ -184,13 +184,13 @@ impl JitFunction {
         module.call_method1("preload", (slf, specialization_data))
     }
 
-    /// Compiles for these arguments without calling the hooks around a compile.
+    /// Compiles for these arguments.
     #[pyo3(signature = (**kwargs))]
-    fn _compile_quietly<'py>(
+    fn _compile_for<'py>(
         slf: &Bound<'py, Self>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        notify::quietly(|| run_with(slf, &PyTuple::empty(slf.py()), Grid::None, kwargs))
+        run_with(slf, &PyTuple::empty(slf.py()), Grid::None, kwargs)
     }
 
     /// Adds a function that is called with the arguments before every launch.
