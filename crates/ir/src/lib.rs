@@ -35,9 +35,10 @@ pub use facts::{AccessWidth, CostClass, LayoutRule, Rates};
 pub use loc::{LocData, LocTable};
 pub use module::row::{
     ANY, Accuracy, Arity, AttrKind, AttrSpec, ConstantRules, Dialect, Effect, EvalArgs, EvalRule, Fold,
-    Format, Infer, InferArgs, OpRow, Presence, Registry, Traits, TypeConstraint, ValueSpec, VerifyRule, one,
+    Format, Infer, InferArgs, OpRow, Presence, Registry, TypeConstraint, ValueSpec, VerifyRule, one,
     optional, variadic,
 };
+pub use module::traits::Traits;
 pub use module::{Def, Module, OpInit, mapped};
 pub use types::attr::{Attr, AttrKey, DeclaredKey, Elements, EnumRow};
 pub use types::{FloatKind, Type, TypeKind, TypeParam, TypeRow};

@@ -3,7 +3,8 @@
 use crate::diagnostic::Diagnostic;
 use crate::entity::{Block, Op, Value};
 use crate::module::Module;
-use crate::module::row::{Arity, AttrKind, AttrSpec, Infer, InferArgs, Presence, Traits, ValueSpec};
+use crate::module::row::{Arity, AttrKind, AttrSpec, Infer, InferArgs, Presence, ValueSpec};
+use crate::module::traits::Traits;
 use crate::types::attr::Attr;
 use crate::types::{Type, TypeKind};
 use rustc_hash::{FxHashMap, FxHashSet};

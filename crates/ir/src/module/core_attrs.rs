@@ -3,7 +3,7 @@
 //! [`Traits::CONSTANT`] their value, those with [`Traits::NO_SPECULATION`] what they divide by.
 
 use super::Module;
-use super::row::Traits;
+use super::traits::Traits;
 use crate::entity::{Op, Value};
 use crate::types::Type;
 use crate::types::attr::Attr;

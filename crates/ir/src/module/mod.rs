@@ -9,6 +9,7 @@
 mod core_attrs;
 mod edit;
 pub(crate) mod row;
+pub(crate) mod traits;
 
 pub use edit::mapped;
 
@@ -17,10 +18,11 @@ use crate::loc::LocTable;
 use crate::types::Type;
 use crate::types::attr::{Attr, AttrKey};
 use cranelift_entity::PrimaryMap;
-use row::{OpRow, Registry, Traits};
+use row::{OpRow, Registry};
 use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
+use traits::Traits;
 
 /// Where a value comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,7 +6,8 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::entity::{Block, Op, Value};
-use crate::module::row::{EvalArgs, Fold, Traits};
+use crate::module::row::{EvalArgs, Fold};
+use crate::module::traits::Traits;
 use crate::module::{Module, OpInit};
 use crate::pass::PassRow;
 use crate::types::Type;

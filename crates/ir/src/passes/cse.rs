@@ -12,7 +12,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::entity::{Block, Op, Value};
 use crate::module::Module;
-use crate::module::row::Traits;
+use crate::module::traits::Traits;
 use crate::pass::PassRow;
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;

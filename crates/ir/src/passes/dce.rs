@@ -5,7 +5,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::entity::Op;
 use crate::module::Module;
-use crate::module::row::Traits;
+use crate::module::traits::Traits;
 use crate::pass::PassRow;
 
 /// Removes private functions that nobody calls.

@@ -13,7 +13,7 @@ use super::dce::SYMBOL_DCE;
 use crate::diagnostic::Diagnostic;
 use crate::entity::{Loc, Op};
 use crate::loc::LocData;
-use crate::module::row::Traits;
+use crate::module::traits::Traits;
 use crate::module::{Module, mapped};
 use crate::pass::PassRow;
 use rustc_hash::FxHashMap;

@@ -14,7 +14,7 @@ use super::canonicalize::constant_value;
 use crate::diagnostic::Diagnostic;
 use crate::entity::{Op, Region};
 use crate::module::Module;
-use crate::module::row::Traits;
+use crate::module::traits::Traits;
 use crate::pass::PassRow;
 use crate::scalar::sign_extend;
 use crate::types::attr::DeclaredKey;

@@ -5,7 +5,7 @@
 //! region are free again in the next.
 
 use crate::entity::{Block, Op, Region, Value};
-use crate::module::row::Traits;
+use crate::module::traits::Traits;
 use crate::module::{Def, Module};
 use crate::types::attr::Attr;
 use rustc_hash::FxHashSet;

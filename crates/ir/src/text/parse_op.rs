@@ -3,7 +3,8 @@
 use crate::entity::{Block, Loc, Op, Region, Value};
 use crate::loc::LocData;
 use crate::module::OpInit;
-use crate::module::row::{Format, OpRow, Traits};
+use crate::module::row::{Format, OpRow};
+use crate::module::traits::Traits;
 use crate::text::parse::{Alias, Group, ParseError, Parser, is_word};
 use crate::text::parse_attr::{NamedAttr, slot_attr};
 use crate::types::Type;

@@ -7,7 +7,7 @@ mod op;
 
 use crate::entity::{Block, Loc, Op, Region, Value};
 use crate::module::Module;
-use crate::module::row::Traits;
+use crate::module::traits::Traits;
 use crate::text::alias::{Aliases, DefinitionPlace, write_string};
 use crate::text::decimal::write_int;
 use crate::text::name::{Label, name_values, place_in_group, result_groups};

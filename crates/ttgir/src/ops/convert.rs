@@ -15,7 +15,7 @@ pub static CONVERT_LAYOUT: OpRow = OpRow {
     name: "ttg.convert_layout",
     doc: "The same block, held in another layout.",
     infer: Infer::Explicit,
-    traits: Traits::PURE.and(Traits::MOVES).and(Traits::RELAYOUT),
+    traits: Traits::PURE.and(Traits::MOVES).and(Traits::RELAYOUT).and(Traits::PERMUTES),
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
     verify: Some(|module, op| {
         let (from, to) = (module.ty(module.operand(op, 0)), module.ty(module.result(op, 0)));

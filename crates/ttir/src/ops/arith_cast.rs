@@ -66,16 +66,18 @@ const FLOAT_TO_FLOAT: (&[ir::ValueSpec], &[ir::ValueSpec]) = (&[input(&FLOAT_LIK
 pub static EXTSI: OpRow = row("arith.extsi", "Sign extension.", INT_TO_INT.0, INT_TO_INT.1, |a, x| {
     Some(truncate(int_bits(a.result_type), sign_extend(int_bits(a.operand_types[0]), x[0]) as u64))
 })
-.and(Traits::WIDENS);
+.and(Traits::WIDENS.and(Traits::INDEX));
 /// Zero extension.
 pub static EXTUI: OpRow =
-    row("arith.extui", "Zero extension.", INT_TO_INT.0, INT_TO_INT.1, |_, x| Some(x[0])).and(Traits::WIDENS);
+    row("arith.extui", "Zero extension.", INT_TO_INT.0, INT_TO_INT.1, |_, x| Some(x[0]))
+        .and(Traits::WIDENS.and(Traits::INDEX));
 /// Truncation.
 pub static TRUNCI: OpRow = OpRow {
     fold: Some(widened_before),
     ..row("arith.trunci", "Keeps the low bits.", INT_TO_INT.0, INT_TO_INT.1, |a, x| {
         Some(truncate(int_bits(a.result_type), x[0]))
     })
+    .and(Traits::INDEX)
 };
 /// Signed integer to float.
 pub static SITOFP: OpRow =
@@ -145,7 +147,7 @@ fn convert(a: &EvalArgs<'_>, x: &[u64]) -> Option<u64> {
 /// To a wider float.
 pub static EXTF: OpRow =
     row("arith.extf", "To a wider float, exactly.", FLOAT_TO_FLOAT.0, FLOAT_TO_FLOAT.1, convert)
-        .and(Traits::WIDENS);
+        .and(Traits::WIDENS.and(Traits::FLOAT_CAST));
 /// To a narrower float.
 pub static TRUNCF: OpRow = OpRow {
     fold: Some(widened_before),
@@ -156,6 +158,7 @@ pub static TRUNCF: OpRow = OpRow {
         FLOAT_TO_FLOAT.1,
         convert,
     )
+    .and(Traits::FLOAT_CAST)
 };
 
 /// A value that was widened, narrowed to the type it had: itself. (A conversion may change which NaN a NaN is; nothing
@@ -224,6 +227,7 @@ pub static FP_TO_FP: OpRow = OpRow {
             if a.case() == Some(Rounding::Rtz) { toward_zero(a, x) } else { convert(a, x) }
         },
     )
+    .and(Traits::FLOAT_CAST)
 };
 
 /// Nearest first, then one encoding back if that went away from zero; encodings of one sign are ordered.

@@ -115,24 +115,36 @@ const C: Traits = Traits::COMMUTATIVE;
 const N: Traits = Traits::NONE;
 const D: Traits = Traits::NO_SPECULATION;
 const CHOICE: Traits = C.and(Traits::CHOOSES);
+const LOGIC: Traits = CHOICE.and(Traits::LOGIC);
+const INDEX: Traits = Traits::INDEX;
 const MAXIMUM: Traits = CHOICE.and(Traits::MAXIMUM);
 
 /// Sum.
 pub static ADDI: OpRow = row(
     "arith.addi",
     "Sum, wrapping.",
-    C.and(Traits::ADDS),
+    C.and(Traits::ADDS).and(INDEX),
     |a, x| wrap(a, x[0].wrapping_add(x[1])),
     Some(fold_add),
 )
 .with_neutral(|ty| neutral(ty, |_| 0));
 /// Difference.
-pub static SUBI: OpRow =
-    row("arith.subi", "Difference, wrapping.", N, |a, x| wrap(a, x[0].wrapping_sub(x[1])), Some(fold_add));
+pub static SUBI: OpRow = row(
+    "arith.subi",
+    "Difference, wrapping.",
+    INDEX,
+    |a, x| wrap(a, x[0].wrapping_sub(x[1])),
+    Some(fold_add),
+);
 /// Product.
-pub static MULI: OpRow =
-    row("arith.muli", "Product, wrapping.", C, |a, x| wrap(a, x[0].wrapping_mul(x[1])), Some(fold_mul))
-        .with_neutral(|ty| neutral(ty, |_| 1));
+pub static MULI: OpRow = row(
+    "arith.muli",
+    "Product, wrapping.",
+    C.and(INDEX),
+    |a, x| wrap(a, x[0].wrapping_mul(x[1])),
+    Some(fold_mul),
+)
+.with_neutral(|ty| neutral(ty, |_| 1));
 /// Signed quotient.
 pub static DIVSI: OpRow = row(
     "arith.divsi",
@@ -166,15 +178,20 @@ pub static REMUI: OpRow = row(
     None,
 );
 /// Bitwise and.
-pub static ANDI: OpRow = row("arith.andi", "Bitwise and.", CHOICE, |_, x| Some(x[0] & x[1]), Some(fold_and))
+pub static ANDI: OpRow = row("arith.andi", "Bitwise and.", LOGIC, |_, x| Some(x[0] & x[1]), Some(fold_and))
     .with_neutral(|ty| neutral(ty, |_| u64::MAX));
 /// Bitwise or.
-pub static ORI: OpRow = row("arith.ori", "Bitwise or.", CHOICE, |_, x| Some(x[0] | x[1]), Some(fold_or))
+pub static ORI: OpRow = row("arith.ori", "Bitwise or.", LOGIC, |_, x| Some(x[0] | x[1]), Some(fold_or))
     .with_neutral(|ty| neutral(ty, |_| 0));
 /// Bitwise exclusive or.
-pub static XORI: OpRow =
-    row("arith.xori", "Bitwise exclusive or.", C, |_, x| Some(x[0] ^ x[1]), Some(fold_add))
-        .with_neutral(|ty| neutral(ty, |_| 0));
+pub static XORI: OpRow = row(
+    "arith.xori",
+    "Bitwise exclusive or.",
+    C.and(Traits::LOGIC),
+    |_, x| Some(x[0] ^ x[1]),
+    Some(fold_add),
+)
+.with_neutral(|ty| neutral(ty, |_| 0));
 
 fn shift(args: &EvalArgs<'_>, amount: u64, apply: impl Fn(u32) -> u64) -> Option<u64> {
     let amount = u32::try_from(amount).ok().filter(|&amount| amount < bits(args))?;
@@ -185,7 +202,7 @@ fn shift(args: &EvalArgs<'_>, amount: u64, apply: impl Fn(u32) -> u64) -> Option
 pub static SHLI: OpRow = row(
     "arith.shli",
     "Left shift. Undefined when the amount reaches the width.",
-    N,
+    INDEX,
     |a, x| shift(a, x[1], |n| x[0] << n),
     Some(fold_add),
 );

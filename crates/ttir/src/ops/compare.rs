@@ -47,7 +47,7 @@ pub static CMPI: OpRow = OpRow {
     doc: "Compares integers; `s…` as signed, `u…` as unsigned.",
     infer: Infer::Rule(bool_like),
     layout: LayoutRule::Same,
-    traits: Traits::PURE.and(Traits::ELEMENTWISE),
+    traits: Traits::PURE.and(Traits::ELEMENTWISE).and(Traits::LOGIC),
     format: Format::Text("$predicate, $lhs, $rhs attr-dict : type($lhs)"),
     verify: Some(super::same_type_operands),
     eval: Some(|a, x| {
@@ -86,7 +86,7 @@ pub static CMPF: OpRow = OpRow {
     doc: "Compares floats.",
     infer: Infer::Rule(bool_like),
     layout: LayoutRule::Same,
-    traits: Traits::PURE.and(Traits::ELEMENTWISE),
+    traits: Traits::PURE.and(Traits::ELEMENTWISE).and(Traits::LOGIC),
     format: Format::Text("$predicate, $lhs, $rhs attr-dict : type($lhs)"),
     verify: Some(super::same_type_operands),
     eval: Some(|a, x| {
@@ -117,7 +117,7 @@ pub static SELECT: OpRow = OpRow {
     doc: "The second operand where the condition holds, the third elsewhere. The condition may be a scalar.",
     infer: Infer::SameAs(1),
     layout: LayoutRule::Same,
-    traits: Traits::PURE.and(Traits::ELEMENTWISE),
+    traits: Traits::PURE.and(Traits::ELEMENTWISE).and(Traits::LOGIC),
     // A scalar condition is written without its type, as the reference does.
     format: Format::Custom { print: print_select, parse: parse_select },
     verify: Some(|module, op| {

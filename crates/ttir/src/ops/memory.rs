@@ -152,6 +152,7 @@ ir::op_view! {
 pub static BARRIER: OpRow = OpRow {
     name: "ttg.barrier",
     doc: "All lanes of the program wait for each other, and see each other's writes.",
+    traits: Traits::MARKER,
     effect: Effect::Atomic,
     format: Format::Text("$addrSpace attr-dict"),
     ..BarrierOp::ROW

@@ -48,6 +48,7 @@ ir::op_view! {
 pub static ASSUME: OpRow = OpRow {
     name: "llvm.intr.assume",
     doc: "The program promises that this holds; what follows is undefined where it does not.",
+    traits: Traits::MARKER,
     effect: Effect::Write,
     format: Format::Text("$cond attr-dict : type($cond)"),
     ..AssumeOp::ROW
@@ -57,6 +58,7 @@ pub static ASSUME: OpRow = OpRow {
 pub static GRID_DEPENDENCY_WAIT: OpRow = OpRow {
     name: "tt.grid_dependency_wait",
     doc: "Waits until the launch before this one is over and what it wrote can be read, where launches overlap.",
+    traits: Traits::MARKER,
     effect: Effect::Atomic,
     format: Format::Text("attr-dict"),
     ..OpRow::BASE
@@ -66,6 +68,7 @@ pub static GRID_DEPENDENCY_WAIT: OpRow = OpRow {
 pub static GRID_DEPENDENCY_LAUNCH_DEPENDENTS: OpRow = OpRow {
     name: "tt.grid_dependency_launch_dependents",
     doc: "Lets the launch behind this one begin as soon as every program has come here, where launches overlap.",
+    traits: Traits::MARKER,
     effect: Effect::Write,
     format: Format::Text("attr-dict"),
     ..OpRow::BASE

@@ -6,7 +6,7 @@
 //! it is not ([`let_overlap`]). So does whoever launches without looking.
 
 use super::types;
-use ir::{Attr, DeclaredKey, Def, Module, Op, OpRow, Traits, Value};
+use ir::{Attr, DeclaredKey, Def, Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use target::{Clear, Condition, Guards};
@@ -16,7 +16,7 @@ use ttir::ops::access::AccessOp;
 use ttir::ops::control::ForOp;
 use ttir::ops::forms::{BinaryOp, UnaryOp};
 use ttir::ops::shape::MakeRangeOp;
-use ttir::ops::{arith_cast, arith_int, control, func, memory, program};
+use ttir::ops::{arith_cast, arith_int, control, func, memory};
 use ttir::types::{elem, elem_bytes, pointee};
 
 /// The parameter that an address starts from.
@@ -43,14 +43,6 @@ pub(crate) struct Access {
 pub(crate) struct Accesses {
     all: Vec<Access>,
 }
-
-/// A program is one thread here, its accesses keep their order anyway, and launches do not overlap.
-pub(crate) const NOTHING_TO_RUN: [&OpRow; 4] = [
-    &program::ASSUME,
-    &memory::BARRIER,
-    &program::GRID_DEPENDENCY_WAIT,
-    &program::GRID_DEPENDENCY_LAUNCH_DEPENDENTS,
-];
 
 impl Access {
     /// Whether both may touch the same memory.
@@ -105,7 +97,7 @@ pub(crate) fn of(module: &Module, op: Op) -> Vec<Access> {
         let access = if let Some(plain) = plain {
             let pointer = plain.ptr();
             Access { base: trace(module, pointer), pointer: Some(pointer), is_write: writes }
-        } else if (reads || writes) && !NOTHING_TO_RUN.iter().any(|quiet| row.is(quiet)) {
+        } else if (reads || writes) && !row.traits.has(Traits::MARKER) {
             let is_volatile = AccessOp::of(module, inner).is_some_and(AccessOp::volatile);
             Access { base: Base::Unknown, pointer: None, is_write: writes || is_volatile }
         } else {

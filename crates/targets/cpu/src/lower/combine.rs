@@ -1,28 +1,18 @@
 //! What combining functions of reductions and scans are, as far as their operations tell.
 
 use super::types;
-use ir::{Module, Op, OpRow};
+use ir::{Module, Op, Traits};
 use ttir::ops::reduce::{CombineOp, ScanOp, is_plain};
-use ttir::ops::{arith_int, compare, constant, reduce};
 
-/// Operations of combining functions that pick one of their arguments, in any order the same.
-const SYMMETRIC: [&OpRow; 8] = [
-    &compare::CMPI,
-    &compare::CMPF,
-    &compare::SELECT,
-    &arith_int::ANDI,
-    &arith_int::ORI,
-    &arith_int::XORI,
-    &reduce::REDUCE_RETURN,
-    &constant::CONSTANT,
-];
+/// What combining functions that pick one of their arguments, in any order the same, are made of.
+const SYMMETRIC: Traits = Traits::LOGIC.and(Traits::CONSTANT).and(Traits::TERMINATOR);
 
 /// Whether a reduction must take its elements one by one: its combining function tells the order of its arguments, or
 /// has control flow.
 pub(crate) fn is_sequential(module: &Module, op: Op) -> bool {
     let combine = CombineOp::new(module, op);
     let mut inner = module.ops(combine.block());
-    !inner.all(|op| SYMMETRIC.iter().any(|row| module.is(op, row)))
+    !inner.all(|op| module.row(op).traits.has_any(SYMMETRIC))
         && (combine.neutral().is_none() || !is_plain(module, combine.block()))
 }
 

@@ -12,7 +12,6 @@ use super::element::Zeros;
 use super::error::{LowerError, Result};
 use super::memory::{Loading, Next};
 use super::prefetch::Row;
-use super::rows::is_view;
 use super::scratch::Buffer;
 use super::types;
 use super::value::{Affine, At, Index, Val};
@@ -142,7 +141,7 @@ impl Chunks<'_, '_> {
     /// How the result of an operation is evaluated, if it needs other values.
     fn how(&mut self, op: Op, number: u32, at: &At) -> Result<Option<How>> {
         let (module, row) = (self.module, self.module.row(op));
-        if is_view(row) {
+        if row.traits.has(Traits::VIEW) {
             let (operand, at) = self.moved(op, number, at)?;
             return Ok(Some(How::Moved(operand, at)));
         }

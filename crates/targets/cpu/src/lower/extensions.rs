@@ -6,26 +6,17 @@
 //! element by element.
 
 use super::chunk::Chunks;
-use super::rows::is_view;
 use super::value::{Affine, Val};
 use elementwise::Elems;
-use ir::{Module, Op, OpRow, Value as IrValue};
+use ir::{Module, Op, Traits, Value as IrValue};
 use ttir::ops::control::{ForOp, YIELD};
 use ttir::ops::forms::UnaryOp;
-use ttir::ops::{arith_cast, arith_int, compare, memory};
+use ttir::ops::{compare, memory};
 
 /// What makes indices of indices.
-const SUMS: [&OpRow; 7] = [
-    &arith_int::ADDI,
-    &arith_int::SUBI,
-    &arith_int::MULI,
-    &arith_int::SHLI,
-    &arith_cast::EXTSI,
-    &arith_cast::EXTUI,
-    &arith_cast::TRUNCI,
-];
+const SUMS: Traits = Traits::INDEX.and(Traits::VIEW);
 /// What takes an index apart: its row, its channel.
-const DIGITS: [&OpRow; 4] = [&arith_int::DIVSI, &arith_int::DIVUI, &arith_int::REMSI, &arith_int::REMUI];
+const DIGITS: Traits = Traits::NO_SPECULATION;
 
 impl Chunks<'_, '_> {
     /// A number of more bits, if it keeps its form.
@@ -67,10 +58,9 @@ fn addresses(module: &Module, index: IrValue, digits: bool) -> bool {
     while let Some(value) = open.pop() {
         for &(user, number) in module.uses(value) {
             let row = module.row(user);
-            let is_sum = SUMS.iter().any(|own| row.is(own)) || is_view(row);
-            let is_end = row.is(&memory::ADDPTR)
-                || row.is(&compare::CMPI)
-                || digits && DIGITS.iter().any(|own| row.is(own));
+            let is_sum = row.traits.has_any(SUMS);
+            let is_end =
+                row.is(&memory::ADDPTR) || row.is(&compare::CMPI) || digits && row.traits.has(DIGITS);
             let carried = carried_as(module, user, number as usize);
             if !is_end && !is_sum && carried.is_empty() {
                 return false;

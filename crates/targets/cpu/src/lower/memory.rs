@@ -9,7 +9,7 @@ use super::error::{LowerError, Result};
 use super::induction::Amount;
 use super::types;
 use super::value::{At, Index, Val};
-use ir::{Op, Value as IrValue};
+use ir::{Op, Traits, Value as IrValue};
 use llir::{Flags, Memory, Type, Value};
 use ttir::ops::access::AccessOp;
 use ttir::ops::forms::UnaryOp;
@@ -341,7 +341,7 @@ impl Chunks<'_, '_> {
                 if let Some(amount) = carried.and_then(|splat| self.moves.get(&splat.src())) {
                     return Some(*amount);
                 }
-            } else if !super::rows::is_view(module.row(op)) {
+            } else if !module.has(op, Traits::VIEW) {
                 return None;
             }
             value = UnaryOp::new(module, op).src();

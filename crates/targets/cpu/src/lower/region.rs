@@ -1,6 +1,5 @@
 //! Regions that are inlined for each element: combining functions, elementwise calls. All of their values are scalars.
 
-use super::accesses::NOTHING_TO_RUN;
 use super::element::Zeros;
 use super::emitter::Emitter;
 use super::error::{LowerError, Result};
@@ -132,7 +131,7 @@ impl Emitter<'_> {
             self.while_loop(of, body)
         } else if module.is(op, &debug::PRINT) {
             self.print(op, &mut |cx, operand, buffer| cx.store_printed(operand, buffer))
-        } else if NOTHING_TO_RUN.iter().any(|quiet| module.is(op, quiet)) || self.scalar_op(op)? {
+        } else if module.has(op, Traits::MARKER) || self.scalar_op(op)? {
             Ok(())
         } else {
             self.unsupported(op, "there is no lowering for it on scalars yet")

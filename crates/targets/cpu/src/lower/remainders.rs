@@ -6,11 +6,10 @@ use super::emitter::Emitter;
 use super::error::Result;
 use super::nest::Nest;
 use super::plan::{Group, Root};
-use super::rows;
 use super::strides::{self, DEPTH};
 use super::types;
 use super::value::{Index, Lanes, Linear, Val};
-use ir::{Op, Value as IrValue};
+use ir::{Op, Traits, Value as IrValue};
 use llir::{IntCompare, Value};
 use rustc_hash::FxHashMap;
 use ttir::ops::access::AccessOp;
@@ -92,7 +91,7 @@ impl Emitter<'_> {
                 Some(expand) if dim > expand.axis() => dim - 1,
                 _ => dim,
             };
-            if rows::is_view(row) && !row.is(&shape::EXPAND_DIMS) && !row.is(&shape::BROADCAST) {
+            if row.traits.has(Traits::VIEW) && !row.is(&shape::EXPAND_DIMS) && !row.is(&shape::BROADCAST) {
                 continue;
             }
             self.collect_remainders(operand, inner, depth, found);

@@ -20,20 +20,18 @@ mod late;
 use super::pipeline_loops::{feeds_dot, is_dot, memory_between};
 use crate::Machine;
 use crate::module::operands_stay;
-use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
+use crate::ops::convert::ConvertLayoutOp;
 use crate::ops::shared::{allocate_with, load_from};
 use crate::passes::context::Context;
 use crate::passes::residency::{RESERVE, words};
 use crate::types::memdesc_type;
 use ir::pass::PassRow;
-use ir::{Attr, Builder, Def, Diagnostic, Module, Op, OpRow, Traits, Type, Value};
+use ir::{Attr, Builder, Def, Diagnostic, Module, Op, Traits, Type, Value};
 use rustc_hash::FxHashMap;
 use ttir::ops::access::AccessOp;
-use ttir::ops::arith_cast::{EXTF, FP_TO_FP, TRUNCF};
 use ttir::ops::control::{FOR, ForOp, NUM_STAGES};
 use ttir::ops::dot::MatmulOp;
 use ttir::ops::forms::UnaryOp;
-use ttir::ops::shape::{RESHAPE, TRANS};
 use ttir::types::{elem, elem_bytes, numel, shape};
 
 /// Loops with dots that need more registers than a lane has keep less in them.
@@ -43,8 +41,8 @@ pub static FIT_REGISTERS: PassRow = PassRow {
     run,
 };
 
-/// Operations that leave a block as it is, laid out otherwise or of another precision.
-static MOVES: &[&OpRow] = &[&CONVERT_LAYOUT, &TRANS, &RESHAPE, &FP_TO_FP, &EXTF, &TRUNCF];
+/// What leaves a block as it is, laid out otherwise or of another precision.
+const MOVES: Traits = Traits::PERMUTES.and(Traits::FLOAT_CAST);
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let context = Context::of(module)?;
@@ -176,7 +174,7 @@ fn is_loaded(module: &Module, value: Value) -> bool {
         if AccessOp::load(module, op).is_some() {
             return true;
         }
-        if MOVES.iter().all(|row| !module.is(op, row)) {
+        if !module.row(op).traits.has_any(MOVES) {
             return false;
         }
         value = UnaryOp::new(module, op).src();

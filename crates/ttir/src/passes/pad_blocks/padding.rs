@@ -6,17 +6,14 @@ use crate::ops::compare::{CMPI, CmpIOp, CmpIPredicate, SELECT};
 use crate::ops::constant::{self, splat_bits};
 use crate::ops::forms::UnaryOp;
 use crate::ops::forms::eval;
-use crate::ops::shape::{BROADCAST, EXPAND_DIMS, MAKE_RANGE, SPLAT, TRANS};
+use crate::ops::shape::{BROADCAST, EXPAND_DIMS, MAKE_RANGE};
 use crate::types::{padded, tensor};
 use ir::scalar::float_bits;
-use ir::{Attr, Builder, Op, OpRow, Type, Value};
+use ir::{Attr, Builder, Op, Traits, Type, Value};
 use smallvec::SmallVec;
 
 /// How deep expressions are looked into.
 const DEPTH: u32 = 12;
-
-/// What moves padding elements to padding elements.
-static MOVES: [&OpRow; 3] = [&TRANS, &EXPAND_DIMS, &SPLAT];
 
 impl Pad<'_> {
     /// Where a padded block of these sizes has elements that it had; `None` where all are.
@@ -86,7 +83,8 @@ impl Pad<'_> {
         }
         let (op, depth) = (self.module.def_op(value)?, depth.checked_sub(1)?);
         let row = self.module.row(op);
-        if MOVES.iter().any(|moves| row.is(moves)) {
+        // Padding elements become padding elements.
+        if row.traits.has(Traits::KEEPS_DIMS) {
             return self.padding(UnaryOp::new(self.module, op).src(), depth);
         }
         if let Some(load) = AccessOp::load(self.module, op) {

@@ -5,9 +5,8 @@
 
 use super::{Group, RegionPlan, RegionStep, Root};
 use crate::lower::operands::added_to;
-use crate::lower::rows::is_view;
 use crate::lower::scratch::Buffer;
-use ir::{Block, Module, Op, Value};
+use ir::{Block, Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
 
 /// A block that a loop carries.
@@ -77,8 +76,9 @@ fn is_dead_after(
         RegionStep::Single(_) => FxHashSet::default(),
     };
     module.uses(value).iter().all(|&(user, _)| {
-        let is_read_in_place =
-            || module.block_of(user) == Some(block) && !is_view(module.row(user)) && early.contains(&user);
+        let is_read_in_place = || {
+            module.block_of(user) == Some(block) && !module.has(user, Traits::VIEW) && early.contains(&user)
+        };
         is_done_before(module, block, plan, user, last, 0) || is_read_in_place()
     })
 }
@@ -117,7 +117,7 @@ fn is_done_before(
     if module.block_of(user) != Some(block) {
         return ends_before(plan, outermost(module, block, user), last);
     }
-    if is_view(module.row(user)) {
+    if module.has(user, Traits::VIEW) {
         return module.results(user).iter().all(|&moved| {
             module
                 .uses(moved)

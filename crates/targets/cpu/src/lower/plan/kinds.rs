@@ -1,7 +1,6 @@
 //! What the plan asks of an operation that its row can tell: whether it is computed where it is used, needs blocks in
 //! memory, and the like.
 
-use crate::lower::rows::is_view;
 use ir::{Op, Traits};
 use ttir::ops::access::AccessOp;
 use ttir::ops::reduce::MapElementwiseOp;
@@ -10,8 +9,7 @@ use ttir::ops::{debug, extern_call, reduce};
 /// Elementwise operations, and those whose region is inlined for each element.
 pub(super) fn is_lazy(row: &ir::OpRow) -> bool {
     let others = [&extern_call::EXTERN_ELEMENTWISE, &extern_call::INLINE_ASM, &reduce::MAP_ELEMENTWISE];
-    [Traits::ELEMENTWISE, Traits::SOURCE].into_iter().any(|held| row.traits.has(held))
-        || is_view(row)
+    row.traits.has_any(Traits::ELEMENTWISE.and(Traits::SOURCE).and(Traits::VIEW))
         || others.iter().any(|other| row.is(other))
 }
 

@@ -4,10 +4,9 @@
 //! that must be run by itself and kept opens a list of its own, since it gets a group of its own.
 
 use super::{Planner, Root, Visit, Why};
-use crate::lower::rows::is_view;
 use crate::lower::scratch::Buffer;
 use crate::lower::types;
-use ir::{Def, Op, Value};
+use ir::{Def, Op, Traits, Value};
 use rustc_hash::FxHashSet;
 use ttir::ops::{constant, shape};
 
@@ -142,7 +141,7 @@ impl Planner<'_, '_> {
         let own = module.def_op(value).filter(|&op| module.block_of(op) == Some(self.block));
         let Some(op) = own.filter(|_| self.is_block(value)) else { return Found::RegionStep(0) };
         let row = module.row(op);
-        let is_moved = is_view(row) || row.is(&shape::SPLAT) || row.is(&constant::CONSTANT);
+        let is_moved = row.traits.has(Traits::VIEW) || row.is(&shape::SPLAT) || row.is(&constant::CONSTANT);
         if is_moved || self.given.virtuals.cost(module, value).is_some() {
             return Found::Open(self.open(op, (value, same), false, 0));
         }

@@ -25,7 +25,7 @@ use kinds::{is_elementwise_effect, is_inlined, is_lazy, is_packed, needs_blocks}
 pub(crate) use virtuals::Virtuals;
 pub(crate) use why::Why;
 
-use super::accesses::{self as access, Access, Accesses, NOTHING_TO_RUN};
+use super::accesses::{self as access, Access, Accesses};
 use super::combine;
 use super::dot_loop::DotLoop;
 use super::scoped::Scoped;
@@ -207,7 +207,7 @@ impl Planner<'_, '_> {
         if row.traits.has(Traits::TERMINATOR) {
             let values = module.operands(op).to_vec();
             self.available(&values, Why::Leaving);
-        } else if NOTHING_TO_RUN.iter().any(|quiet| row.is(quiet)) {
+        } else if row.traits.has(Traits::MARKER) {
         } else if combine::scans_in_chunks(module, op) {
             self.scan(op);
         } else if (!module.regions(op).is_empty() && !is_inlined(row)) || is_packed(module, op) {

@@ -1,6 +1,5 @@
 //! Values that are cheaper to compute again than to keep: index arithmetic on ranges, constants and scalars.
 
-use crate::lower::rows::is_view;
 use ir::{Def, Module, Traits, Value};
 use rustc_hash::FxHashMap;
 
@@ -38,7 +37,7 @@ impl Virtuals {
         }
         let is_float = ttir::types::elem(module.ty(value)).as_float().is_some();
         let computes = row.traits.has(Traits::ELEMENTWISE) && !is_float;
-        if !computes && !is_view(row) {
+        if !computes && !row.traits.has(Traits::VIEW) {
             return None;
         }
         let mut cost = if row.traits.has(Traits::NO_SPECULATION) { DIVISION } else { 1 };
