@@ -56,11 +56,20 @@ impl Roots {
             let slot = map_slot(module, param).unwrap_or(slot);
             roots.join(param, &[Root::Param(slot)]);
         }
-        for &op in ops.iter().filter(|&&op| makes_pointers(module, op)) {
-            let root = if module.is(op, &GLOBAL_SCRATCH_ALLOC) { Root::Own } else { Root::Any };
-            module.results(op).iter().for_each(|&result| roots.join(result, &[root]));
+        let mut ways = Vec::new();
+        for &op in ops {
+            if makes_pointers(module, op) {
+                let root = if module.is(op, &GLOBAL_SCRATCH_ALLOC) { Root::Own } else { Root::Any };
+                for &result in module.results(op) {
+                    roots.join(result, &[root]);
+                }
+            } else {
+                let followed = |(from, _): &(Value, Value)| is_followed(module.ty(*from));
+                ways.extend(flows(module, op, is_followed).into_iter().filter(followed));
+                ways.extend(described(module, op));
+            }
         }
-        roots.spread(module, ops);
+        roots.spread(&ways);
         roots
     }
 
@@ -73,43 +82,37 @@ impl Roots {
     }
 
     /// Follows pointers until nothing changes; what has no root yet gets it in a later iteration.
-    fn spread(&mut self, module: &Module, ops: &[Op]) {
-        loop {
-            let before: usize = self.of.values().map(Vec::len).sum();
-            for &op in ops.iter().filter(|&&op| !makes_pointers(module, op)) {
-                for (from, to) in flows(module, op, is_followed) {
-                    if is_followed(module.ty(from)) {
-                        let roots = self.of.get(&from).cloned().unwrap_or_default();
-                        self.join(to, &roots);
-                    }
-                }
-                self.describe(module, op);
-            }
-            if self.of.values().map(Vec::len).sum::<usize>() == before {
-                return;
+    fn spread(&mut self, ways: &[(Value, Value)]) {
+        let mut changes = true;
+        while std::mem::take(&mut changes) {
+            for (from, to) in ways {
+                let roots = self.of.get(from).cloned().unwrap_or_default();
+                changes |= self.join(*to, &roots);
             }
         }
     }
 
-    /// A descriptor that is written to memory is of what it describes.
-    fn describe(&mut self, module: &Module, op: Op) {
-        let Some(descriptor) = ReinterpretDescriptorOp::of(module, op) else { return };
-        for &(user, _) in module.uses(descriptor.raw_desc()) {
-            if let Some(create) = TensormapCreateOp::of(module, user) {
-                let roots = self.of.get(&create.global_address()).cloned().unwrap_or_default();
-                self.join(descriptor.result(), &roots);
-            }
-        }
-    }
-
-    fn join(&mut self, value: Value, roots: &[Root]) {
+    /// Whether that is something new.
+    fn join(&mut self, value: Value, roots: &[Root]) -> bool {
         let known = self.of.entry(value).or_default();
+        let before = known.len();
         for root in roots {
             if !known.contains(root) {
                 known.push(*root);
             }
         }
+        known.len() > before
     }
+}
+
+/// A descriptor that is written to memory is of what it describes: that, and the descriptor.
+fn described(module: &Module, op: Op) -> impl Iterator<Item = (Value, Value)> {
+    let descriptor = ReinterpretDescriptorOp::of(module, op);
+    descriptor.into_iter().flat_map(move |descriptor| {
+        let users = module.uses(descriptor.raw_desc()).iter();
+        let created = users.filter_map(move |&(user, _)| TensormapCreateOp::of(module, user));
+        created.map(move |create| (create.global_address(), descriptor.result()))
+    })
 }
 
 /// The operations of a kernel and of the functions that it calls.

@@ -104,6 +104,11 @@ impl Aliases {
         known.is_none()
     }
 
+    /// Whether an attribute is open.
+    pub(super) fn is_inside(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// All inside the attribute that was opened last has been visited.
     pub(super) fn close_own(&mut self) {
         if let Some((index, children)) = self.open.pop() {

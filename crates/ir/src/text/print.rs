@@ -13,7 +13,7 @@ use crate::text::decimal::write_int;
 use crate::text::name::{Label, name_values, place_in_group, result_groups};
 use crate::types::attr::{Attr, AttrKey};
 use crate::types::{Type, TypeKind};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -58,6 +58,7 @@ impl RegionStyle {
 /// A program in the text form.
 pub fn print(module: &Module, options: PrintOptions) -> String {
     let mut printer = Printer::new(Some(module), options);
+    printer.out.reserve(ROOM);
     printer.labels = name_values(module, None);
     printer.collecting = true;
     printer.op(module.top());
@@ -69,6 +70,9 @@ pub fn print(module: &Module, options: PrintOptions) -> String {
     printer.definitions(DefinitionPlace::Behind);
     printer.out
 }
+
+/// Bytes that most programs take no more of.
+const ROOM: usize = 1 << 15;
 
 /// One operation in the text form without locations, for messages and debugging.
 pub fn op_to_string(module: &Module, op: Op) -> String {
@@ -109,6 +113,8 @@ pub struct Printer<'m> {
     pub(super) collecting: bool,
     /// Where in `out` a type was written already.
     types: FxHashMap<Type, Range<usize>>,
+    /// Types that were met in the first run.
+    met: FxHashSet<Type>,
 }
 
 impl<'m> Printer<'m> {
@@ -122,6 +128,7 @@ impl<'m> Printer<'m> {
             aliases: Aliases::default(),
             collecting: false,
             types: FxHashMap::default(),
+            met: FxHashSet::default(),
         }
     }
 
@@ -234,7 +241,7 @@ impl<'m> Printer<'m> {
             TypeKind::None => self.text("none"),
             TypeKind::Function { params, results } => self.function_type(params, results),
             TypeKind::Dialect { row, params } => {
-                if self.collecting && !ty.has_attribute() {
+                if self.collecting && (self.is_met(ty) || !ty.has_attribute()) {
                     return;
                 }
                 if let Some(range) = self.types.get(&ty).filter(|_| !self.collecting) {
@@ -249,6 +256,11 @@ impl<'m> Printer<'m> {
                 }
             }
         }
+    }
+
+    /// Whether a type was met before, so that no attribute in it is new. Who is inside an attribute hears of all in it.
+    fn is_met(&mut self, ty: Type) -> bool {
+        !self.aliases.is_inside() && !self.met.insert(ty)
     }
 
     /// Writes only the parameters of a dialect's type, `<f32>` for `!tt.ptr<f32>`; other types in full.

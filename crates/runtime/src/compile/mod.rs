@@ -64,32 +64,34 @@ pub struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The function's text and what it is compiled for.
-    fn source(&self, purpose: &str) -> KeyBuilder {
+    /// The function's text and what it is compiled for. Also the name of the kernel's folder among dumps and overrides:
+    /// another compiler or machine does not change it.
+    fn source_key(&self) -> Key {
         let mut function = Vec::new();
         trace::encode_function(&self.function.0, &mut function);
         let mut args = Vec::new();
         trace::encode_args(&self.args, &mut args);
-        KeyBuilder::new(purpose)
+        KeyBuilder::new("dump")
             .part("function", &function)
             .part("args", &args)
             .value("options", &self.options)
             .value("facts", &self.target.facts())
-    }
-
-    /// The name of the kernel's folder among dumps and overrides: another compiler or machine does not change it.
-    fn source_key(&self) -> Key {
-        self.source("dump").finish()
-    }
-
-    /// The hash of everything that is known before the compile looks outside the text.
-    fn key(&self, settings: &Settings) -> Key {
-        self.source("source")
-            .part("compiler", identity::compiler().as_bytes())
-            .part("machine", self.target.machine().as_bytes())
-            .value("settings", &settings.code)
             .finish()
     }
+
+    /// The hash of everything that is known before the compile looks outside the text; `source` is [`Job::source_key`].
+    fn key(&self, source: &Key, settings: &Settings) -> Key {
+        full_key("source", source, self.target.as_ref(), settings).finish()
+    }
+}
+
+/// What a key says besides what is compiled, which `source` stands for.
+fn full_key(purpose: &str, source: &Key, target: &dyn Target, settings: &Settings) -> KeyBuilder {
+    KeyBuilder::new(purpose)
+        .part("source", &source.0)
+        .part("compiler", identity::compiler().as_bytes())
+        .part("machine", target.machine().as_bytes())
+        .value("settings", &settings.code)
 }
 
 /// Compiles, or takes from the cache.
@@ -111,20 +113,14 @@ pub fn compile_given(
     options: &CompileOptions,
     settings: &Settings,
 ) -> Result<Arc<Kernel>, RuntimeError> {
-    let start = |purpose| {
-        KeyBuilder::new(purpose)
-            .part("stage", given.name.as_bytes())
-            .part("text", &given.bytes)
-            .value("options", options)
-            .value("facts", &target.facts())
-    };
-    let source = start("dump").finish();
-    let key = start("given stage")
-        .part("compiler", identity::compiler().as_bytes())
-        .part("file", given.file.as_bytes())
-        .part("machine", target.machine().as_bytes())
-        .value("settings", &settings.code)
+    let source = KeyBuilder::new("dump")
+        .part("stage", given.name.as_bytes())
+        .part("text", &given.bytes)
+        .value("options", options)
+        .value("facts", &target.facts())
         .finish();
+    let key = full_key("given stage", &source, target.as_ref(), settings);
+    let key = key.part("file", given.file.as_bytes()).finish();
     let name = Path::new(&given.file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let others = Given::find(&name, &source, target.as_ref(), options, settings)?;
     let key = others.key(key);
@@ -155,7 +151,7 @@ type Build<'b> = dyn Fn(&Job<'_>, &dyn Globals, &Settings, &mut watch::Watch) ->
 fn compile_with(job: &Job<'_>, settings: &Settings, build: &Build<'_>) -> Result<Arc<Kernel>, RuntimeError> {
     let (name, source) = (&job.function.0.name, job.source_key());
     let given = Given::find(name, &source, job.target.as_ref(), &job.options, settings)?;
-    let key = given.key(job.key(settings));
+    let key = given.key(job.key(&source, settings));
     once::once((job.owner, key), || {
         let kernel = compile_alone(job, (&source, &key), settings, build, given)?;
         watch::Dumps::new(name, &source, settings).write_all(&kernel);

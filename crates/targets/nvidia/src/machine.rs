@@ -5,7 +5,7 @@
 //! sparse or scaled operands; `sm_100` and later run the ones of a warp.
 
 use ir::FloatKind::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use ttgir::machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number, Persistence, Roles};
 
 /// Lanes of a warp.
@@ -100,6 +100,13 @@ pub static MACHINES: &[(u32, Machine)] = &[
 /// The machine of an architecture: the newest one that is not newer. None below 80.
 pub fn machine(arch: u32) -> Option<&'static Machine> {
     MACHINES.iter().rev().find(|(own, _)| *own <= arch).map(|(_, machine)| machine)
+}
+
+/// What [`machine`] gives, as text that is written once; empty where there is none.
+pub(crate) fn text(arch: u32) -> &'static str {
+    static TEXTS: [OnceLock<String>; MACHINES.len()] = [const { OnceLock::new() }; MACHINES.len()];
+    let at = MACHINES.iter().rposition(|(own, _)| *own <= arch);
+    at.map_or("", |at| TEXTS[at].get_or_init(|| MACHINES[at].1.to_string()))
 }
 
 /// A machine with some facts changed, as compiles ask for. Whoever asks again is given the same.

@@ -107,7 +107,7 @@ impl Target for Nvidia {
 
     fn machine(&self) -> String {
         let arch = self.arch();
-        let facts = machine::machine(u32::from(arch.number)).map_or_else(String::new, ToString::to_string);
+        let facts = machine::text(u32::from(arch.number));
         let assembler = if self.emulated { "none: emulated".to_owned() } else { choose::identity(arch) };
         format!("architecture: {arch}\n{facts}assembler: {assembler}\n")
     }

@@ -87,11 +87,11 @@ impl Walk<'_> {
 
     /// A fence in front of an operation, where it, or what is inside of it, must see what was touched.
     fn fence(&mut self, op: Op, open: &mut Touches) {
-        let is_needed = || {
-            let inside = self.module.walk(op);
-            inside
-                .iter()
-                .any(|&inner| open.must_precede(&Touches::by_descriptor(self.module, self.roots, inner)))
+        let module = self.module;
+        let must_see = |op| open.must_precede(&Touches::by_descriptor(module, self.roots, op));
+        let is_needed = || match module.regions(op) {
+            [] => must_see(op),
+            _ => module.walk(op).into_iter().any(must_see),
         };
         if self.fences.contains(&op) || is_needed() {
             self.fences.insert(op);

@@ -10,9 +10,9 @@ pub fn role(mnemonic: &str) -> Role {
     find_in_any_order(mnemonic).map_or(Role::Other, |(row, _)| row.role)
 }
 
-/// Bytes that a load or a store moves between device memory and each lane; 0 for every other instruction.
-pub fn device_bytes(mnemonic: &str) -> u32 {
-    if role(mnemonic) != Role::Access {
+/// Bytes that a load or a store, by its role, moves between device memory and each lane; 0 for every other instruction.
+pub fn device_bytes(role: Role, mnemonic: &str) -> u32 {
+    if role != Role::Access {
         return 0;
     }
     let mut words = mnemonic.split('.').skip(1);
@@ -71,7 +71,7 @@ mod tests {
             ("add.f32", 0),
         ];
         for (mnemonic, wanted) in cases {
-            assert_eq!(device_bytes(mnemonic), wanted, "{mnemonic}");
+            assert_eq!(device_bytes(role(mnemonic), mnemonic), wanted, "{mnemonic}");
         }
     }
 

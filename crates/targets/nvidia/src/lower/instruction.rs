@@ -172,13 +172,13 @@ impl Instruction {
     /// Emits it; it reads memory, and stays where it is.
     pub(super) fn reads(self, b: &mut FunctionBuilder<'_>) -> Option<Value> {
         let Written { text, constraints, args, result } = Sequence::from(self).written(b);
-        b.inline_asm(Asm::effect(&text, &constraints.join(",")), result, &args)
+        b.inline_asm(Asm::effect(&text, &constraints.text), result, &args)
     }
 
     /// Emits it; it does nothing but compute its result.
     pub(super) fn pure(self, b: &mut FunctionBuilder<'_>) -> Value {
         let Written { text, constraints, args, result } = Sequence::from(self).written(b);
-        b.inline_asm(Asm::pure(&text, &constraints.join(",")), result, &args).expect("it has a result")
+        b.inline_asm(Asm::pure(&text, &constraints.text), result, &args).expect("it has a result")
     }
 
     /// Whether the table has it, with these operands.
@@ -239,12 +239,13 @@ impl Sequence {
     /// Emits it; memory may be another behind it.
     pub(super) fn effect(self, b: &mut FunctionBuilder<'_>) -> Option<Value> {
         let Written { text, mut constraints, args, result } = self.written(b);
-        constraints.push("~{memory}".into());
-        b.inline_asm(Asm::effect(&text, &constraints.join(",")), result, &args)
+        constraints.push("", "~{memory}");
+        b.inline_asm(Asm::effect(&text, &constraints.text), result, &args)
     }
 
     fn written(self, b: &FunctionBuilder<'_>) -> Written {
-        let mut writer = Writer { b, constraints: Vec::new(), args: Values::new(), result: Type::VOID };
+        let mut writer =
+            Writer { b, constraints: Constraints::default(), args: Values::new(), result: Type::VOID };
         let mut text = String::new();
         let mut has_own = false;
         for line in &self.lines {
@@ -293,15 +294,37 @@ fn follow(rows: &[OperandRow], given: &[&Part]) -> bool {
 /// What an instruction is in llir.
 struct Written {
     text: String,
-    constraints: Vec<String>,
+    constraints: Constraints,
     args: Values,
     result: Type,
+}
+
+/// Constraints of assembly, with commas between them.
+#[derive(Default)]
+struct Constraints {
+    text: String,
+    count: usize,
+}
+
+impl Constraints {
+    fn push(&mut self, sign: &str, letter: &str) {
+        self.text.extend([if self.count > 0 { "," } else { "" }, sign, letter]);
+        self.count += 1;
+    }
+}
+
+/// Bytes of a register's number, as a rule.
+const REGISTER: usize = 4;
+
+fn write_register(text: &mut String, number: usize) {
+    text.push('$');
+    llir::write_number(text, number as u32);
 }
 
 /// Numbers operands as they come.
 struct Writer<'a, 'b> {
     b: &'a FunctionBuilder<'b>,
-    constraints: Vec<String>,
+    constraints: Constraints,
     args: Values,
     result: Type,
 }
@@ -331,8 +354,9 @@ impl Writer<'_, '_> {
     fn input(&mut self, value: Value) -> String {
         let ty = self.b.ty(value);
         let letter = if ty.is_ptr() { address_letter(ty) } else { letter(ty) };
-        let text = format!("${}", self.constraints.len());
-        self.constraints.push(letter.into());
+        let mut text = String::with_capacity(REGISTER);
+        write_register(&mut text, self.constraints.count);
+        self.constraints.push("", letter);
         self.args.push(value);
         text
     }
@@ -341,22 +365,26 @@ impl Writer<'_, '_> {
         if self.result.is_void() {
             // Addresses of shared memory have 32 bits.
             let letter = if ty.is_ptr() { address_letter(ty) } else { letter(ty) };
-            self.constraints.extend((0..count).map(|_| format!("={letter}")));
+            (0..count).for_each(|_| self.constraints.push("=", letter));
             self.result = ty.times(count as u32);
         }
-        let list: Vec<String> = (0..count).map(|index| format!("${index}")).collect();
-        braces(&list, braced)
+        let mut list = String::with_capacity((REGISTER + 2) * count);
+        for index in 0..count {
+            list.push_str(if index > 0 { ", " } else { "" });
+            write_register(&mut list, index);
+        }
+        if count == 1 && !braced { list } else { format!("{{ {list} }}") }
     }
 
     fn passed(&mut self, values: &[Value]) {
         let types: Vec<Type> = values.iter().map(|value| self.b.ty(*value)).collect();
-        self.constraints.extend(types.iter().map(|ty| format!("={}", letter(*ty))));
+        types.iter().for_each(|ty| self.constraints.push("=", letter(*ty)));
         self.result = Type::structure(&types);
         self.kept(values);
     }
 
     fn kept(&mut self, values: &[Value]) {
-        self.constraints.extend((0..values.len()).map(|index| index.to_string()));
+        (0..values.len()).for_each(|index| self.constraints.push("", &index.to_string()));
         self.args.extend(values.iter().copied());
     }
 

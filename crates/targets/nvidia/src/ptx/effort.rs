@@ -79,7 +79,10 @@ struct Known<'a>(FxHashMap<&'a str, (Role, u32)>);
 
 impl<'a> Known<'a> {
     fn of(&mut self, mnemonic: &'a str) -> (Role, u32) {
-        *self.0.entry(mnemonic).or_insert_with(|| (role(mnemonic), device_bytes(mnemonic)))
+        *self.0.entry(mnemonic).or_insert_with(|| {
+            let role = role(mnemonic);
+            (role, device_bytes(role, mnemonic))
+        })
     }
 }
 
@@ -126,9 +129,12 @@ impl std::iter::Sum for Work {
 /// How hard the assembler should try with a function, of which so many lanes are a program.
 pub(super) fn effort(function: &MFunction, lanes: u32) -> Effort {
     let mut known = Known::default();
-    let work: Vec<Work> = function.blocks.iter().map(|block| Work::of(block, &mut known)).collect();
-    if work.iter().any(|work| work.is_demanding) {
-        return Effort::Full;
+    let mut work: Vec<Work> = Vec::with_capacity(function.blocks.len());
+    for block in &function.blocks {
+        work.push(Work::of(block, &mut known));
+        if work.last().is_some_and(|work| work.is_demanding) {
+            return Effort::Full;
+        }
     }
     let sum = |blocks: &Range<usize>| work[blocks.clone()].iter().copied().sum::<Work>();
     let loops = loops(function);

@@ -1,10 +1,10 @@
 //! What is to be decided: one layout for each operation on blocks that is not cheap, and for each carried value.
 
 use super::cost::{self, Access};
-use super::layouts::{Layout, Layouts};
+use super::layouts::{Layout, Layouts, Side};
 use super::pins::Pins;
 use super::rematerialize::Rematerializable;
-use super::ties::tie;
+use super::ties::tied;
 use super::{demand, memory, neighbours};
 use crate::Encoding;
 use crate::passes::context::machine_of;
@@ -38,8 +38,12 @@ pub(crate) struct Edge {
     pub(crate) from: NodeId,
     /// Who takes it.
     pub(crate) to: NodeId,
-    /// The operand slot that holds it.
-    pub(crate) slot: (Op, u32),
+    /// The layout in which it is made, where that is pinned.
+    pub(crate) made: Option<Layout>,
+    /// The layout that the operand slot which holds it asks for, where that is pinned.
+    pub(crate) wanted: Option<Layout>,
+    /// How often it is made.
+    pub(crate) frequency: f64,
 }
 
 impl NodeId {
@@ -244,16 +248,14 @@ impl<'m> Graph<'m> {
             for &(user, slot) in self.module.uses(value) {
                 let Some(to) = self.taker(user, slot as usize) else { continue };
                 let edge = self.edges.len();
-                self.edges.push(Edge { value, from, to, slot: (user, slot) });
+                let made = self.pins.results.get(&value).copied();
+                let wanted = self.pins.operands.get(&(user, slot)).copied();
+                let frequency = cost::frequency(self.depths.get(&value).copied().unwrap_or(0));
+                self.edges.push(Edge { value, from, to, made, wanted, frequency });
                 self.nodes[from.index()].outs.push(edge);
                 self.nodes[to.index()].ins.push(edge);
             }
         }
-    }
-
-    /// Loops around the place where a value is made.
-    pub(crate) fn depth_of(&self, value: Value) -> usize {
-        self.depths.get(&value).copied().unwrap_or(0)
     }
 
     /// The node that makes a value.
@@ -265,26 +267,31 @@ impl<'m> Graph<'m> {
     pub(crate) fn wanted(&self, layouts: &mut Layouts, edge: &Edge, own: Layout) -> Option<Layout> {
         match self.nodes[edge.to.index()].subject {
             Subject::Carried => Some(own),
-            Subject::Op(op) => self.wanted_by(layouts, op, edge.slot.1, own),
+            Subject::Op(op) => edge.wanted.or_else(|| tied(layouts, self.module, op, Side::Operand, own)),
         }
     }
 
     /// The layout that an operation asks of an operand; `None` for any.
     pub(crate) fn wanted_by(&self, layouts: &mut Layouts, op: Op, slot: u32, own: Layout) -> Option<Layout> {
         let pinned = self.pins.operands.get(&(op, slot)).copied();
-        pinned.or_else(|| (tie(self.module.row(op)).operand)(layouts, self.module, op, own))
+        pinned.or_else(|| tied(layouts, self.module, op, Side::Operand, own))
     }
 
     /// The layout in which a node makes a value.
     pub(crate) fn made(&self, layouts: &mut Layouts, from: NodeId, value: Value, own: Layout) -> Layout {
-        if let Some(&pinned) = self.pins.results.get(&value) {
-            return pinned;
-        }
+        let pinned = self.pins.results.get(&value).copied();
+        pinned.unwrap_or_else(|| self.made_by(layouts, from, own))
+    }
+
+    /// The same for the value of an edge.
+    pub(crate) fn made_for(&self, layouts: &mut Layouts, edge: &Edge, own: Layout) -> Layout {
+        edge.made.unwrap_or_else(|| self.made_by(layouts, edge.from, own))
+    }
+
+    fn made_by(&self, layouts: &mut Layouts, from: NodeId, own: Layout) -> Layout {
         match self.nodes[from.index()].subject {
             Subject::Carried => own,
-            Subject::Op(op) => {
-                (tie(self.module.row(op)).result)(layouts, self.module, op, own).unwrap_or(own)
-            }
+            Subject::Op(op) => tied(layouts, self.module, op, Side::Result, own).unwrap_or(own),
         }
     }
 

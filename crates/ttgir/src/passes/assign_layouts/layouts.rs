@@ -3,7 +3,7 @@
 use super::bases::Bases;
 use super::{cost, derive};
 use crate::{BasisList, Config, Encoding, replace_encoding, shape_per_block};
-use ir::Type;
+use ir::{Op, Type};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use ttir::types::{elem, elem_bytes, numel, shape};
@@ -11,6 +11,19 @@ use ttir::types::{elem, elem_bytes, numel, shape};
 /// A layout: the number of an encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub(crate) struct Layout(u32);
+
+/// What of an operation has a layout.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Side {
+    /// What operands must have, for the layout of the operation.
+    Operand,
+    /// What results have.
+    Result,
+    /// What the operation must have for its operands to have this.
+    FromOperand,
+    /// What the operation must have for its results to have this.
+    FromResult,
+}
 
 /// Encodings by number, and what was computed of them.
 pub(crate) struct Layouts {
@@ -21,6 +34,7 @@ pub(crate) struct Layouts {
     conversions: FxHashMap<(Layout, Layout, Type), f64>,
     types: FxHashMap<(Layout, Type), Type>,
     defaults: FxHashMap<Vec<i64>, Layout>,
+    ties: FxHashMap<(Op, Side, Layout), Option<Layout>>,
     /// Warps of a program.
     pub(crate) warps: u32,
     /// Lanes of a warp.
@@ -39,6 +53,7 @@ impl Layouts {
             conversions: FxHashMap::default(),
             types: FxHashMap::default(),
             defaults: FxHashMap::default(),
+            ties: FxHashMap::default(),
             warps: config.num_warps,
             lanes: config.threads_per_warp,
             blocks: config.num_ctas,
@@ -91,6 +106,20 @@ impl Layouts {
         let cost = cost::conversion(&source, &target, numel(ty) as u64, elem_bytes(elem(ty)));
         self.conversions.insert((from, to, ty), cost);
         cost
+    }
+
+    /// What a side of an operation has for a layout of the other one; `compute` is asked once for each.
+    pub(super) fn tied_once(
+        &mut self,
+        key: (Op, Side, Layout),
+        compute: impl FnOnce(&mut Layouts) -> Option<Layout>,
+    ) -> Option<Layout> {
+        if let Some(&known) = self.ties.get(&key) {
+            return known;
+        }
+        let layout = compute(self);
+        self.ties.insert(key, layout);
+        layout
     }
 
     /// What stands where nothing says more: one element a lane, the last dimension fastest.

@@ -4,8 +4,8 @@
 //! A conversion stands right behind the definition of what it converts, so that one serves all and none is in a loop
 //! that need not be.
 
-use super::layouts::{Layout, Layouts};
-use super::ties::tie;
+use super::layouts::{Layout, Layouts, Side};
+use super::ties::tied;
 use crate::ops::convert::CONVERT_LAYOUT;
 use ir::{Attr, Def, Module, Op, OpInit, Traits, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -134,8 +134,7 @@ impl Rewriter<'_> {
             (copy, result)
         };
         self.retype(result, want);
-        let map = tie(self.module.row(op)).operand;
-        let operand = map(self.layouts, self.module, op, want);
+        let operand = tied(self.layouts, self.module, op, Side::Operand, want);
         for slot in 0..self.module.operands(op).len() as u32 {
             self.fill(op, slot, operand);
         }

@@ -4,10 +4,10 @@
 //! node by node, then group by group, until nothing gets cheaper; the cheaper end wins. A conversion thus slides along
 //! a chain of operations to where the fewest bytes cross it.
 
-use super::cost;
 use super::graph::{Graph, NodeId, Subject};
-use super::layouts::{Layout, Layouts};
-use super::ties::tie;
+use super::layouts::{Layout, Layouts, Side};
+use super::ties::tied;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use ttir::types::{numel, shape};
 
@@ -27,7 +27,7 @@ enum Flow {
 
 /// The best choice found.
 pub(crate) fn search(graph: &Graph<'_>, layouts: &mut Layouts) -> Choice {
-    let mut search = Search { graph, layouts };
+    let mut search = Search { graph, layouts, own_costs: FxHashMap::default() };
     let mut forward = search.start(Flow::Forward);
     let cost = search.improve(&mut forward);
     if search.converts_nothing(&forward) {
@@ -40,12 +40,14 @@ pub(crate) fn search(graph: &Graph<'_>, layouts: &mut Layouts) -> Choice {
 pub(super) struct Search<'a, 'm> {
     pub(super) graph: &'a Graph<'m>,
     layouts: &'a mut Layouts,
+    /// What a node's own work costs in a layout, as far as it was asked.
+    own_costs: FxHashMap<(NodeId, Layout), f64>,
 }
 
 impl Search<'_, '_> {
     pub(super) fn made(&mut self, choice: &Choice, edge: usize) -> Layout {
         let edge = &self.graph.edges[edge];
-        self.graph.made(self.layouts, edge.from, edge.value, choice[edge.from.index()])
+        self.graph.made_for(self.layouts, edge, choice[edge.from.index()])
     }
 
     pub(super) fn wanted(&mut self, choice: &Choice, edge: usize) -> Option<Layout> {
@@ -124,16 +126,15 @@ impl Search<'_, '_> {
         let (graph, edge) = (self.graph, &self.graph.edges[edge]);
         let takes = edge.to == id;
         let given = if takes {
-            graph.made(self.layouts, edge.from, edge.value, chosen(edge.from)?)
+            graph.made_for(self.layouts, edge, chosen(edge.from)?)
         } else {
             graph.wanted(self.layouts, edge, chosen(edge.to)?)?
         };
         match graph.nodes[id.index()].subject {
             Subject::Carried => Some(given),
             Subject::Op(op) => {
-                let tie = tie(graph.module.row(op));
-                let map = if takes { tie.from_operand } else { tie.from_result };
-                map(self.layouts, graph.module, op, given)
+                let side = if takes { Side::FromOperand } else { Side::FromResult };
+                tied(self.layouts, graph.module, op, side, given)
             }
         }
     }
@@ -216,7 +217,9 @@ impl Search<'_, '_> {
 
     pub(super) fn own_and_outgoing(&mut self, choice: &Choice, id: NodeId) -> f64 {
         let graph = self.graph;
-        let mut total = graph.own_cost(self.layouts, id, choice[id.index()]);
+        let own = choice[id.index()];
+        let layouts = &mut *self.layouts;
+        let mut total = *self.own_costs.entry((id, own)).or_insert_with(|| graph.own_cost(layouts, id, own));
         let outs = &graph.nodes[id.index()].outs;
         for (index, &edge) in outs.iter().enumerate() {
             let wanted = self.wanted(choice, edge);
@@ -257,8 +260,7 @@ impl Search<'_, '_> {
     fn conversion(&mut self, choice: &Choice, edge: usize, wanted: Option<Layout>) -> f64 {
         let Some(wanted) = wanted else { return 0.0 };
         let made = self.made(choice, edge);
-        let value = self.graph.edges[edge].value;
-        let frequency = cost::frequency(self.graph.depth_of(value));
-        self.layouts.conversion(made, wanted, self.graph.module.ty(value)) * frequency
+        let edge = &self.graph.edges[edge];
+        self.layouts.conversion(made, wanted, self.graph.module.ty(edge.value)) * edge.frequency
     }
 }

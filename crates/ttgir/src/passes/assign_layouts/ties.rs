@@ -4,7 +4,7 @@
 //! more dimensions, or of the result.
 
 use super::derive;
-use super::layouts::{Layout, Layouts};
+use super::layouts::{Layout, Layouts, Side};
 use crate::SharedEncoding;
 use crate::infer;
 use ir::{LayoutRule, Module, Op, OpRow};
@@ -14,37 +14,53 @@ use ttir::ops::shape as moves;
 use ttir::ops::shape::ExpandDimsOp;
 use ttir::types::shape;
 
-/// The layout of an operand or result, given the operation's own, or the other way round. `None`: any layout will do,
-/// or nothing follows.
-type Map = fn(&mut Layouts, &Module, Op, Layout) -> Option<Layout>;
-
-/// How one kind of operation ties layouts.
-pub(crate) struct Tie {
-    /// What operands must have.
-    pub(crate) operand: Map,
-    /// What results have.
-    pub(crate) result: Map,
-    /// What the operation must have for its operands to have this.
-    pub(crate) from_operand: Map,
-    /// What the operation must have for its results to have this.
-    pub(crate) from_result: Map,
+/// The layout of an operand or result, given the operation's own, or the other way round.
+#[derive(Clone, Copy)]
+enum Map {
+    /// The same.
+    Same,
+    /// Any layout will do, or nothing follows.
+    Any,
+    /// What this says; `None` as for [`Map::Any`].
+    By(fn(&mut Layouts, &Module, Op, Layout) -> Option<Layout>),
 }
 
-/// One layout for all.
-static SAME: Tie = Tie { operand: same, result: same, from_operand: same, from_result: same };
+use Map::{Any, By, Same};
 
-static EXPAND_DIMS: Tie = Tie { operand: sliced, result: same, from_operand: unsliced, from_result: same };
-static TRANS: Tie = Tie { operand: untransposed, result: same, from_operand: transposed, from_result: same };
-static RESHAPE: Tie = Tie { operand: reshaped_back, result: same, from_operand: reshaped, from_result: same };
-static JOIN: Tie = Tie { operand: same, result: joined, from_operand: same, from_result: unjoined };
-static SPLIT: Tie = Tie { operand: doubled, result: same, from_operand: halved, from_result: same };
-static REDUCE: Tie = Tie { operand: same, result: sliced, from_operand: same, from_result: unsliced_only };
-static APART: Tie = Tie { operand: any, result: same, from_operand: any, from_result: same };
-static STORED: Tie = Tie { operand: stored, result: same, from_operand: storable, from_result: any };
+/// How one kind of operation ties layouts: what its [`Side`]s have.
+type Tie = [Map; 4];
+
+/// One layout for all.
+static SAME: Tie = [Same; 4];
+
+static EXPAND_DIMS: Tie = [By(sliced), Same, By(unsliced), Same];
+static TRANS: Tie = [By(untransposed), Same, By(transposed), Same];
+static RESHAPE: Tie = [By(reshaped_back), Same, By(reshaped), Same];
+static JOIN: Tie = [Same, By(joined), Same, By(unjoined)];
+static SPLIT: Tie = [By(doubled), Same, By(halved), Same];
+static REDUCE: Tie = [Same, By(sliced), Same, By(unsliced_only)];
+static APART: Tie = [Any, Same, Any, Same];
+static STORED: Tie = [By(stored), Same, By(storable), Any];
+
+/// The layout of one side of an operation that follows from this one of the other side; `None`: any will do, or nothing
+/// follows.
+pub(crate) fn tied(
+    layouts: &mut Layouts,
+    module: &Module,
+    op: Op,
+    side: Side,
+    layout: Layout,
+) -> Option<Layout> {
+    match tie(module.row(op))[side as usize] {
+        Same => Some(layout),
+        Any => None,
+        By(map) => layouts.tied_once((op, side, layout), |layouts| map(layouts, module, op, layout)),
+    }
+}
 
 /// How an operation ties layouts, by the rule of its row. Where nothing follows, one layout for all is what costs no
 /// conversion.
-pub(crate) fn tie(row: &OpRow) -> &'static Tie {
+fn tie(row: &OpRow) -> &'static Tie {
     match row.layout {
         LayoutRule::Same
         | LayoutRule::Broadcast
@@ -60,14 +76,6 @@ pub(crate) fn tie(row: &OpRow) -> &'static Tie {
         LayoutRule::Apart => &APART,
         LayoutRule::Stored => &STORED,
     }
-}
-
-fn same(_: &mut Layouts, _: &Module, _: Op, own: Layout) -> Option<Layout> {
-    Some(own)
-}
-
-fn any(_: &mut Layouts, _: &Module, _: Op, _: Layout) -> Option<Layout> {
-    None
 }
 
 /// Blocks of a cluster put what they have into their own memory; without clusters any layout will do.
