@@ -17,10 +17,9 @@ mod target;
 
 pub use arith_float::{divide, divide_by_shared, minmax};
 pub use compare::int_predicate;
-pub use maths::Approximation;
+pub use maths::{Approximation, MathMachine};
 pub use target::{
-    Abilities, Division, ElementTarget, Math, Maths, MinMax, PlainSums, Rounding, Sums, Widths,
-    mul_high_by_widening,
+    Abilities, Division, ElementTarget, Math, MinMax, PlainSums, Rounding, Sums, Widths, mul_high_by_widening,
 };
 
 use ir::{Module, Op, OpRow, Type};
@@ -122,13 +121,13 @@ impl Ctx<'_, '_> {
     /// # Errors
     /// When there is none of this name for so many operands.
     pub fn maths(&mut self, name: &str, x: &[Value]) -> Result<Value> {
-        let maths = Maths(self.target);
+        let maths = self.target.maths();
         if self.target.abilities().writes_functions_out {
-            return Ok(maths::call(self.b, &maths, name, x)?);
+            return Ok(maths::call(self.b, maths, name, x)?);
         }
         let ty = self.b.ty(x[0]);
         let elem = maths::Elem::of(ty).ok_or_else(|| Error(format!("`{name}` has no version for {ty}")))?;
-        let function = maths::function(self.b.module(), &maths, name, (elem, ty.lanes().max(1)))?;
+        let function = maths::function(self.b.module(), maths, name, (elem, ty.lanes().max(1)))?;
         if self.b.module().callee(function).params.len() != x.len() {
             return Err(Error(format!("`{name}` takes another number of operands than {}", x.len())));
         }

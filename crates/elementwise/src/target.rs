@@ -2,7 +2,7 @@
 
 use ir::{FloatKind, Type};
 use llir::{FunctionBuilder, Value};
-use maths::{Approximation, MathMachine};
+use maths::MathMachine;
 
 /// An elementary function that a machine may have instructions for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -89,8 +89,6 @@ pub struct Abilities {
     pub division: Division,
     /// Whether functions of the maths are written out where they are used; else they are functions of the module.
     pub writes_functions_out: bool,
-    /// Whether a fused multiply-add of 32 and 64 bits is one instruction.
-    pub has_fma: bool,
 }
 
 /// What a machine does in its own way.
@@ -130,45 +128,8 @@ pub trait ElementTarget {
         None
     }
 
-    /// Whether `p · 2^n`, rounded once, is an instruction for the type: see [`Self::scale`].
-    fn scales(&self, _ty: llir::Type) -> bool {
-        false
-    }
-
-    /// `p · 2^n` for the whole part of a float `n`, rounded down, where [`Self::scales`].
-    fn scale(&self, _b: &mut FunctionBuilder<'_>, _p: Value, _n: Value) -> Value {
-        unreachable!("asked of a machine that scales")
-    }
-
-    /// Whether each lane of the type may pick one of [`maths::TABLE`] values by an instruction: see [`Self::pick`].
-    fn picks(&self, _ty: llir::Type) -> bool {
-        false
-    }
-
-    /// The elements of a table whose numbers are the low bits of `index`, where [`Self::picks`].
-    fn pick(&self, _b: &mut FunctionBuilder<'_>, _table: Value, _index: Value) -> Value {
-        unreachable!("asked of a machine that picks")
-    }
-
-    /// Whether each lane of the type may pick one of four values by an instruction: see [`Self::pick_of_four`].
-    fn picks_of_four(&self, _ty: llir::Type) -> bool {
-        false
-    }
-
-    /// The values, given by their bits, whose numbers are the low bits of `index`, where [`Self::picks_of_four`].
-    fn pick_of_four(&self, _b: &mut FunctionBuilder<'_>, _table: [u32; 4], _index: Value) -> Value {
-        unreachable!("asked of a machine that picks one of four")
-    }
-
-    /// Whether single singles are approximated by instructions: see [`MathMachine::approximates`].
-    fn approximates(&self) -> bool {
-        false
-    }
-
-    /// What an instruction gives, where [`Self::approximates`].
-    fn approximate(&self, _b: &mut FunctionBuilder<'_>, _what: Approximation, _x: Value) -> Value {
-        unreachable!("asked of a machine that approximates")
-    }
+    /// The same machine, as the maths see it.
+    fn maths(&self) -> &dyn MathMachine;
 
     /// The high half of the product of two integers of 32 or 64 bits.
     fn mul_high(&self, b: &mut FunctionBuilder<'_>, signed: bool, x: Value, y: Value) -> Value {
@@ -189,55 +150,6 @@ pub trait ElementTarget {
         _value: Value,
     ) -> Option<Value> {
         None
-    }
-}
-
-/// A machine as the maths see it.
-pub struct Maths<'a>(pub &'a dyn ElementTarget);
-
-impl MathMachine for Maths<'_> {
-    fn has_fma(&self) -> bool {
-        self.0.abilities().has_fma
-    }
-
-    fn scales(&self, ty: llir::Type) -> bool {
-        self.0.scales(ty)
-    }
-
-    fn scale(&self, b: &mut FunctionBuilder<'_>, p: Value, n: Value) -> Value {
-        self.0.scale(b, p, n)
-    }
-
-    fn picks(&self, ty: llir::Type) -> bool {
-        self.0.picks(ty)
-    }
-
-    fn pick(&self, b: &mut FunctionBuilder<'_>, table: Value, index: Value) -> Value {
-        self.0.pick(b, table, index)
-    }
-
-    fn picks_of_four(&self, ty: llir::Type) -> bool {
-        self.0.picks_of_four(ty)
-    }
-
-    fn pick_of_four(&self, b: &mut FunctionBuilder<'_>, table: [u32; 4], index: Value) -> Value {
-        self.0.pick_of_four(b, table, index)
-    }
-
-    fn approximates(&self) -> bool {
-        self.0.approximates()
-    }
-
-    fn approximate(&self, b: &mut FunctionBuilder<'_>, what: Approximation, x: Value) -> Value {
-        self.0.approximate(b, what, x)
-    }
-
-    fn exp2(&self, b: &mut FunctionBuilder<'_>, x: Value) -> Option<Value> {
-        self.0.math(b, Math::Exp2, &[x])
-    }
-
-    fn mul_high(&self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
-        self.0.mul_high(b, false, x, y)
     }
 }
 

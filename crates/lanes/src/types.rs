@@ -9,7 +9,6 @@ pub const ABILITIES: Abilities = Abilities {
     widths: Widths { compare: 16, minmax: 16, add: 16, divide: 32 },
     division: Division::Wraps,
     writes_functions_out: true,
-    has_fma: true,
 };
 
 /// The address space of a pointer type; 1 is the memory of the device.

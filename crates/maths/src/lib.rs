@@ -151,12 +151,13 @@ pub trait MathMachine {
 
     /// The upper half of the product of two unsigned integers of 64 bits.
     fn mul_high(&self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
-        let wide = Type::int(128);
+        let ty = b.ty(x);
+        let wide = ty.with_scalar(Type::int(128));
         let [x, y] = [x, y].map(|value| b.cast(Op::ZEXT, value, wide));
         let product = b.mul(x, y);
         let by = b.int(wide, 64);
         let high = b.lshr(product, by);
-        b.cast(Op::TRUNC, high, Type::I64)
+        b.cast(Op::TRUNC, high, ty)
     }
 }
 

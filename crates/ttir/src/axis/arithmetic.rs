@@ -72,6 +72,19 @@ impl Pair {
         self.left.assumes_sign || self.right.assumes_sign
     }
 
+    /// What is known of a result that is constant where both operands are, and has their signs.
+    fn info(&self, contiguity: Dims, divisibility: Dims) -> AxisInfo {
+        AxisInfo {
+            contiguity,
+            divisibility,
+            constancy: self.constancy(),
+            constant: None,
+            non_negative: self.both_non_negative(),
+            negative: self.any_negative(),
+            assumes_sign: self.assume_sign(),
+        }
+    }
+
     fn constant(&self, apply: impl Fn(i64, i64) -> Option<i64>) -> Option<i64> {
         apply(self.left.constant?, self.right.constant?)
     }
@@ -112,15 +125,7 @@ fn sum(pair: &Pair, scale: u64) -> AxisInfo {
         left.starts_in(dim, group, scale)
             .min((right.starts(dim, group).saturating_mul(scale)).min(MAX_DIVISOR))
     });
-    AxisInfo {
-        contiguity,
-        divisibility,
-        constancy: pair.constancy(),
-        constant: None,
-        non_negative: pair.both_non_negative(),
-        negative: pair.any_negative(),
-        assumes_sign: pair.assume_sign(),
-    }
+    pair.info(contiguity, divisibility)
 }
 
 pub(super) fn add(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
@@ -137,15 +142,7 @@ pub(super) fn sub(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo
         let right_starts = right.starts(dim, 1);
         left.starts(dim, contiguity[dim]).min(right_starts)
     });
-    let info = AxisInfo {
-        contiguity,
-        divisibility,
-        constancy: pair.constancy(),
-        constant: None,
-        non_negative: false,
-        negative: true,
-        assumes_sign: pair.assume_sign(),
-    };
+    let info = AxisInfo { non_negative: false, negative: true, ..pair.info(contiguity, divisibility) };
     or_constant(module, op, pair.constant(i64::checked_sub), info)
 }
 
@@ -163,15 +160,8 @@ fn product(pair: &Pair) -> AxisInfo {
     if right.constant == Some(1) {
         return left.clone();
     }
-    AxisInfo {
-        contiguity: pair.dims(|_| 1),
-        divisibility: pair.dims(|dim| left.every(dim).saturating_mul(right.every(dim)).min(MAX_DIVISOR)),
-        constancy: pair.constancy(),
-        constant: None,
-        non_negative: pair.both_non_negative(),
-        negative: pair.any_negative(),
-        assumes_sign: pair.assume_sign(),
-    }
+    let divisibility = pair.dims(|dim| left.every(dim).saturating_mul(right.every(dim)).min(MAX_DIVISOR));
+    pair.info(pair.dims(|_| 1), divisibility)
 }
 
 pub(super) fn mul(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
@@ -251,15 +241,7 @@ pub(super) fn div_unsigned(module: &Module, op: Op, table: &AxisTable) -> Option
 fn remainder(pair: &Pair) -> AxisInfo {
     let contiguity = pair.dims(|dim| pair.aligned_groups(dim));
     let divisibility = pair.dims(|dim| pair.left.starts(dim, contiguity[dim]).min(pair.right.every(dim)));
-    AxisInfo {
-        contiguity,
-        divisibility,
-        constancy: pair.constancy(),
-        constant: None,
-        non_negative: pair.both_non_negative(),
-        negative: pair.any_negative(),
-        assumes_sign: pair.assume_sign(),
-    }
+    pair.info(contiguity, divisibility)
 }
 
 pub(super) fn rem_signed(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {

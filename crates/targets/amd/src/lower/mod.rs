@@ -22,7 +22,7 @@ mod schedule;
 pub use arrange::arrange;
 
 use amdgcn_isa::{Arch, CDNA, RDNA, Row, system};
-use elementwise::{Abilities, Division, ElementTarget, Math, MinMax, Rounding};
+use elementwise::{Abilities, Division, ElementTarget, Math, MathMachine, MinMax, Rounding};
 use ir::{FloatKind, Module, Op};
 use lanes::{
     Access, AssertPlace, AtomicAccess, CompareSwap, Handler, LaneTarget, Multiply, Overflow, Pending,
@@ -304,6 +304,10 @@ impl ElementTarget for Lanes {
         math::fast(b, name, x)
     }
 
+    fn maths(&self) -> &dyn MathMachine {
+        self
+    }
+
     fn mul_high(&self, b: &mut FunctionBuilder<'_>, signed: bool, x: Value, y: Value) -> Value {
         math::mul_high(b, signed, x, y)
     }
@@ -316,5 +320,19 @@ impl ElementTarget for Lanes {
         value: Value,
     ) -> Option<Value> {
         convert::one(b, self.arch, formats, rounding, value)
+    }
+}
+
+impl MathMachine for Lanes {
+    fn has_fma(&self) -> bool {
+        true
+    }
+
+    fn exp2(&self, b: &mut FunctionBuilder<'_>, x: Value) -> Option<Value> {
+        self.math(b, Math::Exp2, &[x])
+    }
+
+    fn mul_high(&self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
+        math::mul_high(b, false, x, y)
     }
 }

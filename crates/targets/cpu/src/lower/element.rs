@@ -29,7 +29,11 @@ pub(crate) enum Zeros {
 impl Emitter<'_> {
     /// Makes instructions on elements or chunks of them.
     pub(crate) fn element<T>(&mut self, zeros: Zeros, build: impl FnOnce(&mut Ctx<'_, '_>) -> T) -> T {
-        let target = Processor { machine: self.machine, free_zeros: zeros == Zeros::Free };
+        let target = Processor {
+            machine: self.machine,
+            maths: MathConfig::of(self.machine),
+            free_zeros: zeros == Zeros::Free,
+        };
         build(&mut Ctx { b: &mut self.b, target: &target, sums: &mut PlainSums })
     }
 
@@ -113,6 +117,7 @@ impl From<elementwise::Error> for LowerError {
 /// The processor, at one place of the program.
 struct Processor<'a> {
     machine: &'a Subtarget,
+    maths: MathConfig,
     free_zeros: bool,
 }
 
@@ -126,7 +131,6 @@ impl ElementTarget for Processor<'_> {
             widths: Widths { compare: 1, minmax: 1, add: 8, divide: 1 },
             division: Division::Traps,
             writes_functions_out: false,
-            has_fma: self.machine.has_fma,
         }
     }
 
@@ -156,28 +160,8 @@ impl ElementTarget for Processor<'_> {
         matches!(function, Math::Sqrt | Math::PreciseSqrt).then(|| b.intrinsic(&intrinsics::SQRT, ty, x))
     }
 
-    fn scales(&self, ty: llir::Type) -> bool {
-        MathConfig::of(self.machine).scales(ty)
-    }
-
-    fn scale(&self, b: &mut FunctionBuilder<'_>, p: Value, n: Value) -> Value {
-        MathConfig::of(self.machine).scale(b, p, n)
-    }
-
-    fn picks(&self, ty: llir::Type) -> bool {
-        MathConfig::of(self.machine).picks(ty)
-    }
-
-    fn pick(&self, b: &mut FunctionBuilder<'_>, table: Value, index: Value) -> Value {
-        MathConfig::of(self.machine).pick(b, table, index)
-    }
-
-    fn picks_of_four(&self, ty: llir::Type) -> bool {
-        MathConfig::of(self.machine).picks_of_four(ty)
-    }
-
-    fn pick_of_four(&self, b: &mut FunctionBuilder<'_>, table: [u32; 4], index: Value) -> Value {
-        MathConfig::of(self.machine).pick_of_four(b, table, index)
+    fn maths(&self) -> &dyn MathMachine {
+        &self.maths
     }
 
     fn to_int(&self, b: &mut FunctionBuilder<'_>, signed: bool, value: Value, ty: Type) -> Value {

@@ -15,7 +15,7 @@ mod memory;
 mod tensormap;
 
 use crate::intrinsics::{self, Row};
-use elementwise::{Abilities, Approximation, ElementTarget, Math, MinMax, Rounding};
+use elementwise::{Abilities, Approximation, ElementTarget, Math, MathMachine, MinMax, Rounding};
 use instruction::Instruction;
 use ir::{FloatKind, Module, Op};
 use lanes::{
@@ -348,12 +348,8 @@ impl ElementTarget for Lanes {
         math::fast(b, self.capability, name, x)
     }
 
-    fn approximates(&self) -> bool {
-        self.capability >= 80
-    }
-
-    fn approximate(&self, b: &mut FunctionBuilder<'_>, what: Approximation, x: Value) -> Value {
-        b.intrinsic(math::approximation(what), Type::F32, &[x])
+    fn maths(&self) -> &dyn MathMachine {
+        self
     }
 
     fn mul_high(&self, b: &mut FunctionBuilder<'_>, signed: bool, x: Value, y: Value) -> Value {
@@ -375,5 +371,27 @@ impl ElementTarget for Lanes {
         value: Value,
     ) -> Option<Value> {
         convert::one(b, self.capability, formats, rounding, value)
+    }
+}
+
+impl MathMachine for Lanes {
+    fn has_fma(&self) -> bool {
+        true
+    }
+
+    fn approximates(&self) -> bool {
+        self.capability >= 80
+    }
+
+    fn approximate(&self, b: &mut FunctionBuilder<'_>, what: Approximation, x: Value) -> Value {
+        b.intrinsic(math::approximation(what), Type::F32, &[x])
+    }
+
+    fn exp2(&self, b: &mut FunctionBuilder<'_>, x: Value) -> Option<Value> {
+        self.math(b, Math::Exp2, &[x])
+    }
+
+    fn mul_high(&self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
+        ElementTarget::mul_high(self, b, false, x, y)
     }
 }
