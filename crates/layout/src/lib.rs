@@ -13,7 +13,6 @@
 
 pub mod convert;
 mod dims;
-mod divide;
 mod linear;
 mod matrix;
 mod picture;

@@ -210,15 +210,6 @@ impl LinearLayout {
         Ok(LinearLayout { ins: self.outs.clone(), outs: self.ins.clone(), columns })
     }
 
-    /// For each input of this, an input of `other` that holds the same element: what a conversion from `other` to this
-    /// must read.
-    ///
-    /// # Errors
-    /// When the outputs differ, or `other` does not hold every element.
-    pub fn read_from(&self, other: &LinearLayout) -> Result<LinearLayout, LayoutError> {
-        self.then(&other.right_inverse()?)
-    }
-
     /// Both side by side: the bits of `other` stand above ours in the dimensions that both have.
     ///
     /// # Errors

@@ -251,11 +251,6 @@ impl Module {
         }
         self.attachments.push(Attachment { key: key.into(), body });
     }
-
-    /// Whether text under this key is attached.
-    pub fn has_attachment(&self, key: &str) -> bool {
-        self.attachments.iter().any(|attachment| attachment.key == key)
-    }
 }
 
 /// The first `@name` of a line, quotes removed.

@@ -112,14 +112,6 @@ impl SharedEncoding {
         }
     }
 
-    /// Elements of one buffer of so many elements with the gaps between them: none behind the last element.
-    pub fn padded_elements(&self, elements: u32) -> u32 {
-        match elements.checked_sub(1) {
-            Some(last) => elements + Padding::in_front(self.padding(), last),
-            None => 0,
-        }
-    }
-
     /// The encoding that an attribute holds.
     pub fn from_attr(attr: &Attr) -> Option<SharedEncoding> {
         attr.data::<SharedEncoding>().cloned()
