@@ -104,7 +104,7 @@ impl Observer for Passes<'_> {
     }
 
     fn after(&mut self, pass: &PassRow, _module: &ir::Module, elapsed: Duration) {
-        self.0.timed(&format!("{TTIR}/{}", pass.name), elapsed);
+        self.0.timed(&[TTIR, "/", pass.name].concat(), elapsed);
     }
 }
 

@@ -16,7 +16,7 @@ impl Observer for LayoutPasses<'_> {
     }
 
     fn after(&mut self, pass: &PassRow, _module: &ir::Module, elapsed: Duration) {
-        self.0.timed(&format!("{TTGIR}/{}", pass.name), elapsed);
+        self.0.timed(&[TTGIR, "/", pass.name].concat(), elapsed);
     }
 }
 
@@ -33,6 +33,6 @@ impl llir::passes::Watch for LanePasses<'_> {
     }
 
     fn after(&mut self, pass: &'static str, elapsed: Duration) {
-        self.0.timed(&format!("{LLIR}/{pass}"), elapsed);
+        self.0.timed(&[LLIR, "/", pass].concat(), elapsed);
     }
 }
