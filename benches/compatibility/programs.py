@@ -89,7 +89,16 @@ class Writer:
     def expr_b(self, shape, depth):
         return self.one_of(self.compared, self.combined, self.chained)(shape, depth)
 
+    def window(self, shape):
+        """Where an index lies between bounds that the program gets, one of which may be missing."""
+        index = {"v": "tl.arange(0, BLOCK)", "m": self.one_of("tl.arange(0, SIDE)[None, :]", "tl.arange(0, SIDE)[:, None]")}[shape]
+        size = {"v": "BLOCK", "m": "SIDE"}[shape]
+        first, last = [f"({index} {sign} {self.tensor('i', 's')}.to(tl.int32) % {size})" for sign in (self.one_of(">", ">="), self.one_of("<", "<="))]
+        return self.one_of(first, first, last, f"({first} & {last})")
+
     def compared(self, shape, depth):
+        if shape == "v" and self.random.random() < 0.15:
+            return self.window(shape)
         kind = self.one_of("i", "f")
         sign = self.one_of("<", "<=", ">", ">=", "==", "!=")
         return f"({self.tensor(kind, shape)} {sign} {self.expr(kind, shape, depth)})"
@@ -139,6 +148,7 @@ class Writer:
                 f"tl.{self.one_of('sum', 'max', 'min', 'xor_sum')}({block}{self.one_of('', ', 0', ', axis=0')})",
                 f"tl.{self.one_of('argmax', 'argmin')}({block}, 0)",
                 f"tl.sum({self.tensor('b', 'v')}.to(tl.int32))",
+                f"tl.{self.one_of('sum', 'max', 'min')}(tl.where({self.window('v')}, {block}, {self.one_of('0', '1', '99')}))",
                 f"({x} if {self.compared('s', depth)} else {x} + 1)",
             ]
         if shape == "m":
@@ -150,6 +160,7 @@ class Writer:
                 f"tl.cumsum({first}.to(tl.int32), {self.one_of('0', '1')})",
                 f"tl.join({row}, {row}).reshape(SIDE, 2).max(1)[:, None] + {first}",
                 f"tl.expand_dims({row}, 0).broadcast_to(SIDE, SIDE)",
+                f"tl.where({self.window('m')}, {first}, {self.one_of('0', '7')}).{self.one_of('sum', 'max', 'min')}(1)[:, None] + {first}",
             ]
         return self.random.choice(ways)
 
@@ -178,7 +189,8 @@ class Writer:
             f"tl.{self.one_of('minimum', 'maximum')}({self.clean(shape)}, {self.leaf('i', shape)})",
         ]
         if shape == "s":
-            ways += [f"tl.{self.one_of('max', 'min')}({self.clean('v')})", f"({first} if {self.compared('s', depth)} else {first} * 2)"]
+            cut = f"tl.where({self.window('v')}, {self.clean('v')}, {self.one_of('0.0', '-1.5', '99.0')})"
+            ways += [f"tl.{self.one_of('max', 'min')}({self.clean('v')})", f"tl.{self.one_of('max', 'min')}({cut})", f"({first} if {self.compared('s', depth)} else {first} * 2)"]
         if shape == "v":
             ways += [f"tl.flip({first})", f"tl.sort({self.clean('v')})", f"tl.cumsum({first}.to(tl.float32) * 0 + 1, 0)"]
         if shape == "m":

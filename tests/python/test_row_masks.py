@@ -51,3 +51,35 @@ def test_rows_under_two_masks(first, second):
     row = np.arange(8)[:, None]
     expected = np.where(row < first, x, np.where(row >= second, y, np.float32(7)))
     np.testing.assert_array_equal(out, np.where(row != 3, expected, np.float32(42)))
+
+
+@triton.jit
+def combine_in_window(x_ptr, rows_ptr, all_ptr, first, last, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    row, column = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
+    x = tl.load(x_ptr + row[:, None] * COLUMNS + column[None, :])
+    inside = (column[None, :] >= first) & (column[None, :] < last)
+    tl.store(rows_ptr + row, tl.max(tl.where(inside, x, float("-inf")), axis=1))
+    tl.store(rows_ptr + ROWS + row, tl.max(tl.where(column[None, :] > first - 1, x, -9.0), axis=1))
+    tl.store(rows_ptr + 2 * ROWS + row, tl.sum(tl.where(column[None, :] >= first, x, 0.0), axis=1))
+    one = tl.load(x_ptr + column)
+    tl.store(all_ptr, tl.min(tl.where(column >= first, one, float("inf"))))
+    tl.store(all_ptr + 1, tl.sum(tl.load(x_ptr + column, mask=(column >= first) & (column < last), other=0.0)))
+    tl.store(all_ptr + 2, tl.sum(tl.where(column < last, one, 0.5) + tl.where(column >= first, one, 0.25)))
+
+
+@pytest.mark.parametrize("first,last", [(0, 16), (3, 7), (15, 16), (8, 3), (-2, 5), (3, 100), (40, 50), (100, 100), (-9, -3)])
+@pytest.mark.parametrize("columns", [16, 64, 256])
+def test_masks_that_begin_late(first, last, columns):
+    x = np.random.default_rng(abs(first * 1000) + abs(last)).standard_normal((8, columns)).astype(np.float32)
+    rows, whole = np.full((3, 8), np.nan, np.float32), np.full(3, np.nan, np.float32)
+    combine_in_window[(1, )](x, rows, whole, first, last, ROWS=8, COLUMNS=columns)
+    column = np.arange(columns)
+    late = column >= first
+    inside = late & (column < last)
+    np.testing.assert_array_equal(rows[0], np.where(inside, x, -np.inf).max(axis=1))
+    np.testing.assert_array_equal(rows[1], np.where(late, x, np.float32(-9)).max(axis=1))
+    np.testing.assert_allclose(rows[2], np.where(late, x, 0).sum(axis=1, dtype=np.float64), rtol=1e-5, atol=1e-5)
+    sums = np.where(column < last, x[0], 0.5) + np.where(late, x[0], 0.25)
+    expected = [np.where(late, x[0], np.inf).min(), np.where(inside, x[0], 0).sum(dtype=np.float64),
+                sums.sum(dtype=np.float64)]
+    np.testing.assert_allclose(whole, expected, rtol=1e-5, atol=1e-5)

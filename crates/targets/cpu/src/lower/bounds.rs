@@ -4,7 +4,6 @@ use super::chunk::Chunks;
 use super::error::Result;
 use super::nest::Run;
 use super::plan::{Group, Root};
-use super::strides;
 use super::value::{At, Linear, LoopVar, Val};
 use ir::Value as IrValue;
 use llir::{Type, Value, intrinsics};
@@ -52,6 +51,9 @@ impl Bounds {
 /// How far a mask holds along the vector dimension.
 struct Extent {
     mask: IrValue,
+    /// Before it all lanes hold; zero where the mask begins later than with the first lane.
+    full: Value,
+    /// From it on no lane holds.
     end: Value,
     /// Whether that is nowhere or everywhere.
     is_uniform: bool,
@@ -110,7 +112,7 @@ impl Chunks<'_, '_> {
             return Ok(None);
         }
         let masks = extents.iter().map(|extent| extent.mask).collect();
-        if let [Extent { mask, end: full, is_uniform: true }] = extents[..]
+        if let [Extent { mask, full, is_uniform: true, .. }] = extents[..]
             && one.end % step == 0
         {
             let end = if self.stores_only(run.group, mask) { full } else { end };
@@ -119,7 +121,7 @@ impl Chunks<'_, '_> {
         let zero = self.b.i64(0);
         let (mut full, mut ends) = (end, zero);
         for extent in &extents {
-            full = self.b.intrinsic(&intrinsics::SMIN, Type::I64, &[full, extent.end]);
+            full = self.b.intrinsic(&intrinsics::SMIN, Type::I64, &[full, extent.full]);
             ends = self.b.intrinsic(&intrinsics::SMAX, Type::I64, &[ends, extent.end]);
         }
         full = self.b.intrinsic(&intrinsics::SMAX, Type::I64, &[full, zero]);
@@ -136,21 +138,12 @@ impl Chunks<'_, '_> {
         let mut last = self.b.i64(0);
         for root in group.roots.iter().filter(|root| !matches!(root, Root::Scan(_))) {
             let Root::Store(op) = root else { return end };
-            if self.starts_late(*op) {
-                return end;
-            }
             let mask = memory::mask(self.module, *op);
             let extent = extents.iter().find(|extent| Some(extent.mask) == mask);
             let Some(extent) = extent else { return end };
             last = self.b.intrinsic(&intrinsics::SMAX, Type::I64, &[last, extent.end]);
         }
         self.b.intrinsic(&intrinsics::SMIN, Type::I64, &[last, end])
-    }
-
-    /// Whether the mask of a store may begin behind the first lane.
-    fn starts_late(&self, op: ir::Op) -> bool {
-        let mask = memory::mask(self.module, op);
-        mask.is_some_and(|mask| strides::compares_from_below(self.module, mask, 8))
     }
 
     /// How far a mask holds along the vector dimension, if its form alone says so.
@@ -164,7 +157,7 @@ impl Chunks<'_, '_> {
                     None => end,
                 };
                 // A window that starts later leaves no chunk to run unmasked from the first on.
-                let end = match window.start {
+                let full = match window.start {
                     Some(start) => {
                         let start = forms.b.add(start, more);
                         let zero = forms.b.i64(0);
@@ -173,12 +166,12 @@ impl Chunks<'_, '_> {
                     }
                     None => extent,
                 };
-                Some(Extent { mask, end, is_uniform: false })
+                Some(Extent { mask, full, end: extent, is_uniform: false })
             }
             Ok(Val::Uniform(condition)) => {
                 let zero = forms.b.i64(0);
                 let end = forms.b.select(condition, end, zero);
-                Some(Extent { mask, end, is_uniform: true })
+                Some(Extent { mask, full: end, end, is_uniform: true })
             }
             Ok(_) | Err(_) => None,
         });

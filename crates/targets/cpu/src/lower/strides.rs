@@ -2,7 +2,6 @@
 
 use super::types;
 use ir::{Def, Module, Traits, Value};
-use ttir::ops::compare::{CmpIOp, CmpIPredicate};
 use ttir::ops::constant::{self, ConstantOp};
 use ttir::ops::forms::{BinaryOp, UnaryOp};
 use ttir::ops::shape::ExpandDimsOp;
@@ -77,26 +76,4 @@ pub(crate) fn stride(module: &Module, value: Value, dim: usize, depth: u32) -> O
         let all: Option<Vec<i64>> = operands.iter().map(|&operand| stride_of(operand)).collect();
         all.filter(|all| !all.is_empty() && all.iter().all(|&step| step == 0)).map(|_| 0)
     }
-}
-
-/// Whether a mask has a part that may begin behind the first lane: any that is not `index < bound`.
-pub(crate) fn compares_from_below(module: &Module, mask: Value, depth: u32) -> bool {
-    let (Some(op), Some(depth)) = (module.def_op(mask), depth.checked_sub(1)) else { return true };
-    let row = module.row(op);
-    if let Some(compare) = CmpIOp::of(module, op) {
-        let is_range = |value: Value| {
-            (0..types::shape(module.ty(value)).len()).any(|dim| stride(module, value, dim, DEPTH) != Some(0))
-        };
-        let (left, right) = (is_range(compare.lhs()), is_range(compare.rhs()));
-        return match compare.predicate() {
-            CmpIPredicate::Slt | CmpIPredicate::Sle => right,
-            CmpIPredicate::Sgt | CmpIPredicate::Sge => left,
-            _ => true,
-        };
-    }
-    let passes = [&arith_int::ANDI, &shape::BROADCAST, &shape::EXPAND_DIMS];
-    if passes.iter().any(|other| row.is(other)) {
-        return module.operands(op).iter().any(|&operand| compares_from_below(module, operand, depth));
-    }
-    !row.is(&shape::SPLAT)
 }
