@@ -130,3 +130,40 @@ def test_reinterpreted_tensors():
     x, out = torch.arange(-8, 8, dtype=torch.int8), torch.zeros(16, dtype=torch.uint8)
     doubled[(1,)](triton.reinterpret(Tensor(x), tl.int8), triton.reinterpret(Tensor(out), tl.int8), 16, BLOCK=16)
     assert torch.equal(out.view(torch.int8), x * 2)
+
+
+class Array:
+    """An array of another package in the memory of a device that is none."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    @property
+    def __cuda_array_interface__(self):
+        return {"data": (self.tensor.data_ptr(), False), "shape": tuple(self.tensor.shape), "typestr": "<f4", "version": 3}
+
+
+@pytest.fixture
+def arrays(monkeypatch):
+    """Torch looks at such arrays as it does at those of CuPy, without a copy."""
+    as_tensor = torch.as_tensor
+    monkeypatch.setattr(torch, "as_tensor", lambda value, **options: value.tensor if isinstance(value, Array)
+                        else as_tensor(value, **options))
+    return Array
+
+
+def test_arrays_of_other_packages(arrays):
+    x, out = torch.rand(37), torch.full((37,), float("nan"))
+    doubled[(3,)](arrays(Tensor(x)), arrays(Tensor(out)), 37, BLOCK=16)
+    assert torch.equal(out, x * 2)
+    doubled[(3,)](arrays(Tensor(x)), arrays(Tensor(x)), 37, BLOCK=16)
+    assert torch.equal(out, x)
+
+
+def test_arrays_that_overlap_are_refused(arrays):
+    x = torch.rand(37)
+    part = torch.empty(0).set_(x.untyped_storage(), 0, (16,))
+    shorter = Tensor(part, Storage(x[:16].clone().untyped_storage()))
+    shorter.storage.data_ptr = Tensor(x).storage.data_ptr
+    with pytest.raises(ValueError, match="overlap"):
+        doubled[(1,)](arrays(Tensor(x)), arrays(shorter), 16, BLOCK=16)

@@ -1,6 +1,8 @@
 """Arguments of interpreted kernels that lie in the memory of a device: they are copied to the host, and back after the launch.
 
-A storage is copied once, however many tensors look at it, so that views stay views of one memory.
+A storage is copied once, however many tensors look at it, so that views stay views of one memory. Arrays of other
+packages, which say by ``__cuda_array_interface__`` where they lie, are seen as tensors; two of them that overlap are
+refused, as nothing says what memory they share.
 """
 
 import copy
@@ -32,6 +34,10 @@ def _staged(value, copies):
     if hasattr(value, "untyped_storage"):
         kind = getattr(value.device, "type", "cpu")
         return value if kind in ("cpu", "meta") else _on_host(value, copies)
+    if getattr(value, "__cuda_array_interface__", None) is not None:
+        import torch
+
+        return _on_host(torch.as_tensor(value, device="cuda"), copies)
     # Descriptors, and tensors that are seen as ones of another dtype.
     base = getattr(value, "base", None)
     if base is None or isinstance(base, type(value)):
@@ -47,9 +53,15 @@ def _staged(value, copies):
 
 
 def _on_host(tensor, copies):
-    storage = tensor.untyped_storage()
-    if storage.data_ptr() not in copies:
-        copies[storage.data_ptr()] = storage, storage.cpu()
-    _, here = copies[storage.data_ptr()]
     host = sys.modules["torch"].empty(0, dtype=tensor.dtype, device="cpu")
+    here = _copy(tensor.untyped_storage(), copies)
     return host.set_(here, tensor.storage_offset(), tensor.size(), tensor.stride())
+
+
+def _copy(storage, copies):
+    place = begin, end = storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+    if place not in copies:
+        if any(begin < known_end and known_begin < end for known_begin, known_end in copies):
+            raise ValueError("two arrays in the memory of a device overlap: an interpreted kernel works on copies of them")
+        copies[place] = storage, storage.cpu()
+    return copies[place][1]

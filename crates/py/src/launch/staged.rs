@@ -25,7 +25,11 @@ impl<'py> Staged<'py> {
         for value in call.values().iter().map(object) {
             may_be_elsewhere |= match kind_of(value)? {
                 Kind::PlainTensor => plain_tensor(value, &active.place).is_none(),
-                Kind::Tensor | Kind::DataPointer | Kind::Descriptor | Kind::Tuple => true,
+                Kind::Tensor
+                | Kind::DataPointer
+                | Kind::Descriptor
+                | Kind::Tuple
+                | Kind::DeviceArrayInterface => true,
                 _ => false,
             };
         }
