@@ -29,6 +29,11 @@ pub trait Globals {
         kwargs: &[(String, PyValue)],
     ) -> Result<PyValue, String>;
 
+    /// A function that was made a method of blocks.
+    fn block_method(&self, _name: &str) -> Option<PyValue> {
+        None
+    }
+
     /// Whether a call of a function whose result nobody uses is an error, and what to say then.
     fn must_use(&self, _function: &FunctionRef) -> Option<String> {
         None

@@ -1,6 +1,7 @@
 """The core of the language, by the reference's import path."""
 
 # ruff: noqa: F401
+from .. import _core
 from ._aggregate import _aggregate, aggregate_replace
 from ._arith import (add, clamp, dot, dot_scaled, expect_zero, inline_asm_elementwise, map_elementwise, maximum,
                      minimum, mul, sub, where)
@@ -22,6 +23,13 @@ from .math import abs, ceil, cos, div_rn, erf, exp, exp2, fdiv, floor, fma, log,
 
 TRITON_MAX_TENSOR_NUMEL = 1048576
 CONSTEXPR_0 = constexpr(0)
+
+
+def _tensor_member_fn(fn):
+    """Makes a function of kernels, whose first parameter is a block, a method of blocks as well."""
+    method = fn if isinstance(fn, _core.JITFunction) or is_builtin(fn) else builtin(fn)
+    setattr(tensor, fn.__name__, method)
+    return fn
 
 
 def must_use_result(x, s=True):

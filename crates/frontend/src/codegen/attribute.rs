@@ -1,5 +1,6 @@
 //! Attributes of values.
 
+use crate::codegen::operator_method::operator_method;
 use crate::codegen::value::{Tuple, Val};
 use crate::codegen::{Ctx, Res, Stop};
 use crate::dtype::{DType, FACTS, Scalar};
@@ -80,7 +81,8 @@ impl Ctx<'_> {
                 "shape" => Some(dims(&tensor.ty)),
                 "numel" => Some(Val::int(i128::from(tensor.ty.numel()))),
                 "T" => Some(Val::Tensor(self.transpose(tensor.clone())?)),
-                _ => ops::find_method(name).map(|_| method(value, name)),
+                _ if operator_method(name).is_some() => Some(method(value, name)),
+                _ => self.block_method(name).map(|_| method(value, name)),
             },
             Val::Tuple(tuple) if name != "value" || tuple.fields.is_some() => {
                 let field =
@@ -148,6 +150,11 @@ impl Ctx<'_> {
         })
     }
 
+    /// What is called with a block as its first argument by `block.name(…)`.
+    fn block_method(&self, name: &str) -> Option<PyValue> {
+        ops::find_method(name).or_else(|| self.request.globals.block_method(name))
+    }
+
     /// The type of a tuple: the tuple of the types in it.
     fn tuple_type(&mut self, tuple: &Tuple) -> Res<Val> {
         let types = tuple.items.iter().map(|item| match (self.find_attribute(item, "type")?, item) {
@@ -194,8 +201,11 @@ impl Ctx<'_> {
     ) -> Res<Val> {
         let scalar = match receiver {
             Val::Tensor(_) => {
+                if let Some(method) = operator_method(name) {
+                    return self.call_operator_method(receiver, name, method, args);
+                }
                 args.insert(0, receiver.clone());
-                return match ops::find_method(name) {
+                return match self.block_method(name) {
                     Some(callee) => self.call_value(&Val::Const(callee), args, keywords),
                     None => Err(self.no_attribute(receiver, name)),
                 };

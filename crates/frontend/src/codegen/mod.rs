@@ -21,6 +21,7 @@ mod loops;
 mod marked;
 mod noinline;
 mod operator;
+mod operator_method;
 mod scope;
 mod stmt;
 pub(crate) mod value;

@@ -4,6 +4,7 @@ use super::perform::{Ask, perform};
 use super::show;
 use super::state;
 use super::value::{BoundOperation, KernelValue};
+use crate::kernel::globals::class_method;
 use frontend::typing::Ty;
 use pyo3::IntoPyObject;
 use pyo3::basic::CompareOp;
@@ -229,8 +230,17 @@ impl KernelValue {
                 .and_then(|module| module.getattr("CompilationError"))
                 .is_ok_and(|class| error.is_instance(py, &class))
         };
-        perform(py, Ask::Attribute(name), &[slf.as_any()], None)
-            .map_err(|error| if compilation(&error) { missing(error.value(py).to_string()) } else { error })
+        let error = match perform(py, Ask::Attribute(name), &[slf.as_any()], None) {
+            Ok(found) => return Ok(found),
+            Err(error) => error,
+        };
+        if !compilation(&error) {
+            return Err(error);
+        }
+        match class_method(py, name)? {
+            Some(method) => py.import("types")?.getattr("MethodType")?.call1((method, slf)),
+            None => Err(missing(error.value(py).to_string())),
+        }
     }
 
     fn __repr__(&self) -> PyResult<String> {

@@ -125,6 +125,13 @@ pub(crate) fn find_name<'py>(function: &Bound<'py, JitFunction>, name: &str) -> 
     Ok(value.map(|value| Found { holder: Holder::Module(globals.unbind()), value }))
 }
 
+/// What the class of blocks has by a name, where that is a function of kernels: other packages add such methods.
+pub(crate) fn class_method<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let class = py.import(intern!(py, "deuteron.language.core"))?.getattr(intern!(py, "tensor"))?;
+    let method = class.getattr_opt(name)?;
+    Ok(method.filter(|method| method.is_instance_of::<JitFunction>()))
+}
+
 /// Whether a module says of a name of its own that it is a `tl.constexpr`.
 fn is_annotated_constexpr(py: Python<'_>, holder: &Holder, name: &str) -> PyResult<bool> {
     let Holder::Module(module) = holder else { return Ok(false) };
@@ -185,6 +192,15 @@ impl Globals for PyGlobals {
                     error.get_type(py).name().map_or_else(|_| "error".to_owned(), |name| name.to_string());
                 format!("{name}: {}", error.value(py))
             })
+        })
+    }
+
+    fn block_method(&self, name: &str) -> Option<PyValue> {
+        Python::attach(|py| {
+            let method = class_method(py, name).and_then(|method| {
+                method.map(|method| self.registry.value(method.as_borrowed())).transpose()
+            });
+            self.answer(method)
         })
     }
 

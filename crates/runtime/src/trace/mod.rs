@@ -43,6 +43,8 @@ enum Question {
     Attribute { object: Origin, name: String },
     /// The result of a call.
     Call { callee: Origin, args: Vec<Plain>, kwargs: Vec<(String, Plain)> },
+    /// A function that was made a method of blocks.
+    BlockMethod { name: String },
 }
 
 /// A question with the hash of its answer.

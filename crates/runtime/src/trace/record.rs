@@ -16,6 +16,7 @@ struct Log {
     known: Known,
     steps: Vec<Answered>,
     asked: FxHashSet<(Origin, String)>,
+    methods: FxHashSet<String>,
     sound: bool,
 }
 
@@ -26,6 +27,7 @@ impl<'a> Recorder<'a> {
             known: Known::new(kernel, args),
             steps: Vec::new(),
             asked: FxHashSet::default(),
+            methods: FxHashSet::default(),
             sound: true,
         };
         Recorder { inner, log: RefCell::new(log) }
@@ -111,6 +113,16 @@ impl Globals for Recorder<'_> {
         let result = self.inner.call(callee, args, kwargs)?;
         self.log.borrow_mut().ask_call(callee, args, kwargs, &result);
         Ok(result)
+    }
+
+    fn block_method(&self, name: &str) -> Option<PyValue> {
+        let value = self.inner.block_method(name);
+        let mut log = self.log.borrow_mut();
+        if log.methods.insert(name.to_owned()) {
+            let answer = log.known.answer(value.as_ref());
+            log.steps.push(Answered { question: Question::BlockMethod { name: name.to_owned() }, answer });
+        }
+        value
     }
 
     fn must_use(&self, function: &FunctionRef) -> Option<String> {

@@ -38,5 +38,6 @@ fn ask(question: &Question, globals: &dyn Globals, known: &Known) -> Option<Opti
                 .collect::<Option<_>>()?;
             globals.call(callee, &args, &kwargs).ok().map(Some)
         }
+        Question::BlockMethod { name } => Some(globals.block_method(name)),
     }
 }

@@ -11,12 +11,19 @@ struct World {
     base: u64,
     values: BTreeMap<&'static str, i128>,
     helper: &'static str,
+    method: &'static str,
     factor: i128,
 }
 
 impl World {
     fn new(base: u64) -> World {
-        World { base, values: BTreeMap::from([("N", 4)]), helper: "def helper(x): return x + K\n", factor: 3 }
+        World {
+            base,
+            values: BTreeMap::from([("N", 4)]),
+            helper: "def helper(x): return x + K\n",
+            method: "def twice(x): return x + x\n",
+            factor: 3,
+        }
     }
 
     fn function(&self, offset: u64, name: &str, source: &str) -> FunctionRef {
@@ -77,6 +84,10 @@ impl Globals for World {
         let [PyValue::Int(value)] = args else { return Err("one integer".into()) };
         Ok(PyValue::tuple(vec![PyValue::Int(value * self.factor), PyValue::dtype(DType::Bf16)]))
     }
+
+    fn block_method(&self, name: &str) -> Option<PyValue> {
+        (name == "twice").then(|| PyValue::JitFunction(self.function(4, "twice", self.method)))
+    }
 }
 
 fn args(world: &World) -> Vec<ArgSpec> {
@@ -97,6 +108,9 @@ fn compile(globals: &dyn Globals, kernel: &FunctionRef, args: &[ArgSpec]) {
     globals.lookup(passed, "P");
     let Some(PyValue::Object(config)) = globals.lookup(&helper, "config") else { panic!("no module") };
     globals.attribute(&config, "BLOCK");
+    assert!(globals.block_method("thrice").is_none());
+    assert!(globals.block_method("twice").is_some());
+    assert!(globals.block_method("twice").is_some());
     let Some(PyValue::ConstexprFunction(scale)) = globals.lookup(kernel, "scale") else { panic!("no scale") };
     globals
         .call(&scale, &[PyValue::Int(5)], &[("nan".into(), PyValue::Float(f64::NAN))])
@@ -116,7 +130,7 @@ fn holds(steps: &[super::Answered], world: &World) -> bool {
 #[test]
 fn the_same_world_in_another_process_answers_alike() {
     let steps = recorded(&World::new(100));
-    assert_eq!(steps.len(), 9, "a name that is asked twice is written once");
+    assert_eq!(steps.len(), 11, "a name that is asked twice is written once");
     let bytes = postcard::to_stdvec(&steps).expect("plain data");
     let steps: Vec<super::Answered> = postcard::from_bytes(&bytes).expect("what was written");
     assert!(holds(&steps, &World::new(7000)));
@@ -134,6 +148,10 @@ fn every_change_that_matters_is_seen() {
     assert!(
         !holds(&steps, &World { helper: "def helper(x): return x - K\n", ..World::new(1) }),
         "a callee changed"
+    );
+    assert!(
+        !holds(&steps, &World { method: "def twice(x): return 2 * x\n", ..World::new(1) }),
+        "a method of blocks changed"
     );
     let mut world = World::new(1);
     world.values.insert("unrelated", 5);
