@@ -185,7 +185,9 @@ def test_kernels_with_layouts_of_their_own_are_refused_when_they_are_used():
     from triton._C.libtriton.gluon_ir import make_cga_layout
     from triton.experimental import gluon
     from triton.experimental.gluon import language as gl
+    from triton.experimental.gluon.language import extra
     from triton.experimental.gluon.language.nvidia.hopper import mbarrier
+    from triton.language.extra import libdevice
 
     @gluon.jit
     def kernel(x, N: gl.constexpr):
@@ -193,6 +195,7 @@ def test_kernels_with_layouts_of_their_own_are_refused_when_they_are_used():
 
     assert kernel.arg_names == ["x", "N"] and triton.autotune([], key=["x"])(kernel).fn is kernel
     assert kernel.is_gluon() and gl.constexpr is tl.constexpr and not hasattr(gl, "no_such_name")
+    assert extra.libdevice is libdevice and not hasattr(extra, "no_such_name")
     assert "GluonOpBuilder" in dir(gluon_ir) and not hasattr(gluon_ir, "no_such_name")
     for use in (lambda: kernel[(1, )](1, N=2), lambda: gl.BlockedLayout([1], [32], [4], [0]), lambda: mbarrier.init(1),
                 lambda: make_cga_layout([1], [1], [0])):

@@ -1,5 +1,6 @@
 """The modules of the gluon language: their names are there, and using one says that it is missing."""
 
+import importlib
 import sys
 import types
 from importlib.machinery import ModuleSpec
@@ -105,6 +106,10 @@ _NAMES = {
 }
 
 
+# The modules of the language that a module has the names of.
+_LANGUAGE = {"language": "...language", "language.extra": "...language.extra"}
+
+
 class Missing:
     """A name of the gluon language. It can be imported and stand in an annotation; calling it raises."""
 
@@ -130,9 +135,8 @@ class _Module(types.ModuleType):
     def __getattr__(self, name):
         if name in self._names:
             return Missing(f"{self.__name__.partition('.')[2]}.{name}")
-        if self._has_language:
-            from ... import language
-
+        if self._language is not None:
+            language = importlib.import_module(self._language, __package__)
             if hasattr(language, name):
                 return getattr(language, name)
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
@@ -147,7 +151,7 @@ def register(package):
         name = f"{package}.{path}"
         module = _Module(name, f"Names of the gluon language; {REASON}.")
         module._names = frozenset(names.split())
-        module._has_language = path == "language"
+        module._language = _LANGUAGE.get(path)
         module.__spec__ = ModuleSpec(name, None, is_package=True)
         module.__path__ = []
         parent, _, last = name.rpartition(".")
