@@ -1136,7 +1136,8 @@ def inline_asm_elementwise(asm: Any, constraints: Any, args: Any, dtype: Any, is
         args: blocks that broadcast.
         dtype: the result's element type, or a tuple of them for several results.
         is_pure: whether it may be dropped, merged or moved.
-        pack: how many elements one copy of the text handles.
+        pack: how many elements one copy of the text handles, neighbours along the last dimension; those of fewer than
+            32 bits share registers, the first in the lowest bits.
     """
 
 def interleave(a: Any, b: Any) -> tensor:
