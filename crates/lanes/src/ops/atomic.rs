@@ -150,6 +150,20 @@ fn reduce(
     Ok(())
 }
 
+/// Combines a value with the element at an address, of which nobody asks what was there before. The value is a register
+/// of the element's type.
+pub fn combine_into(cx: &mut Cx<'_>, kind: Rmw, element: IrType, pointer: Value, value: Value) {
+    let near = cx.affine.near(pointer);
+    let (order, scope) = (Sem::Relaxed, Scope::Gpu);
+    let access = AtomicAccess { pointer, offset: 0, mask: None, order, scope, near };
+    let reductions = cx.target.reductions();
+    if reductions.is_some_and(|reductions| reductions.reduce(&mut cx.b, kind, &access, &[value])) {
+        return;
+    }
+    let ty = cx.b.ty(value);
+    atomic_swap::by_swapping(cx, &access, ty, |cx, old| combine(cx, kind, old, value, element));
+}
+
 /// Whether an operation that runs after another one may touch memory.
 fn touches_memory_later(module: &Module, op: Op) -> bool {
     let touches = |op: Op| {

@@ -34,6 +34,8 @@ mod scratch;
 mod shape;
 mod share_results;
 
+pub use atomic::combine_into;
+
 use crate::context::{Cx, Handler};
 use crate::error::Result;
 use crate::shared::{NeedOf, Needs};

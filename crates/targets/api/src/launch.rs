@@ -126,6 +126,8 @@ impl DeviceFacts {
 pub enum MapElement {
     /// An integer of so many bits, or a float of 8.
     Int(u32),
+    /// An integer of 32 or 64 bits that is compared as an unsigned one.
+    Unsigned(u32),
     /// A float of 16, 32 or 64 bits.
     Float(u32),
     /// A bfloat16.
@@ -136,7 +138,7 @@ impl MapElement {
     /// Bits of one.
     pub fn bits(self) -> u32 {
         match self {
-            MapElement::Int(bits) | MapElement::Float(bits) => bits,
+            MapElement::Int(bits) | MapElement::Unsigned(bits) | MapElement::Float(bits) => bits,
             MapElement::Bf16 => 16,
         }
     }
@@ -146,6 +148,7 @@ impl fmt::Display for MapElement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             MapElement::Int(bits) => write!(f, "i{bits}"),
+            MapElement::Unsigned(bits) => write!(f, "u{bits}"),
             MapElement::Float(bits) => write!(f, "f{bits}"),
             MapElement::Bf16 => f.write_str("bf16"),
         }

@@ -11,7 +11,7 @@ use target::{ArgExpr, Combine, Guards, MapElement, MapRecipe};
 use ttgir::encoding::box_of;
 use ttgir::{MAP_WRITTEN, MapPart, MapParts, SharedEncoding, map_parts};
 use ttir::ops::func::FuncOp;
-use ttir::types::{DESCRIPTOR, TENSORDESC, elem, shape};
+use ttir::types::{DESCRIPTOR, TENSORDESC, elem, is_unsigned, shape};
 
 /// What elements are to the driver, and the numbers that `tensormap.replace` has for them.
 const ELEMENTS: &[(MapElement, Element, u8)] = &[
@@ -19,18 +19,22 @@ const ELEMENTS: &[(MapElement, Element, u8)] = &[
     (MapElement::Int(16), Element::U16, 1),
     (MapElement::Int(32), Element::I32, 3),
     (MapElement::Int(64), Element::I64, 5),
+    (MapElement::Unsigned(32), Element::U32, 2),
+    (MapElement::Unsigned(64), Element::U64, 4),
     (MapElement::Float(16), Element::F16, 6),
     (MapElement::Float(32), Element::F32, 7),
     (MapElement::Float(64), Element::F64, 9),
     (MapElement::Bf16, Element::Bf16, 10),
 ];
 
-/// What the copy engine calls elements of a type. It does not look at those that it only moves.
-fn element_of(ty: Type) -> Option<MapElement> {
+/// What the copy engine calls elements of a descriptor. It does not look at those that it only moves.
+fn element_of(desc: Type) -> Option<MapElement> {
+    let ty = elem(desc);
     let element = match (ty.as_float(), ty.as_int()) {
         (Some(FloatKind::BF16), _) => MapElement::Bf16,
         (Some(kind), _) if kind.bits() == 8 => MapElement::Int(8),
         (Some(kind), _) => MapElement::Float(kind.bits()),
+        (_, Some(bits @ (32 | 64))) if is_unsigned(desc) => MapElement::Unsigned(bits),
         (_, Some(bits)) => MapElement::Int(bits),
         _ => return None,
     };
@@ -86,7 +90,7 @@ fn of_type(ty: Type, parts: &MapParts, is_written: bool) -> Option<MapRecipe> {
         base: parts.base,
         sizes: parts.sizes.iter().map(expr).collect(),
         strides: parts.strides.iter().map(expr).collect(),
-        element: element_of(elem(ty))?,
+        element: element_of(ty)?,
         swizzle,
         sides: box_of(&encoding, shape(ty))?,
         is_written,

@@ -7,8 +7,8 @@
 //!
 //! `tt.map_of` says of which parameters and constants the descriptor is made ([`MapParts`]). Whoever launches makes the
 //! new parameter of these, so a descriptor that a kernel makes of its parameters alone costs it nothing. Only loads
-//! that feed dots, and stores of kernels with dots where the machine says so: what goes through registers anyway is
-//! loaded and stored by the lanes.
+//! that feed dots and, where the machine says so, stores of kernels with dots, and reductions: what goes through
+//! registers anyway is loaded and stored by the lanes.
 //!
 //! A descriptor of anything else, of addresses and sizes that a kernel loads, is made a second time with the attribute
 //! `tt.kept`: the kernel will write it to memory where it makes it (`bulk-copies`).
@@ -26,14 +26,14 @@ use super::map_parts::{MAP_OF, MapParts, UNIT, map_parts};
 use crate::encoding::{SharedEncoding, box_of};
 use crate::passes::{Context, feeds_dot, is_dot};
 use ir::pass::PassRow;
-use ir::{Attr, Block, DeclaredKey, Def, Diagnostic, Module, Op, Type, Value};
+use ir::{Attr, Block, DeclaredKey, Def, Diagnostic, FloatKind, Module, Op, Type, Value};
 use rustc_hash::FxHashMap;
 use ttir::axis::{self, AxisTable};
 use ttir::ops::constant::splat_bits;
-use ttir::ops::descriptor::{DescriptorAccessOp, MAKE, MakeDescriptorOp, Padding};
+use ttir::ops::descriptor::{DescriptorAccessOp, MAKE, MakeDescriptorOp, Padding, ReduceKind};
 use ttir::ops::func::{FuncOp, kernels};
 use ttir::passes::KEPT;
-use ttir::types::{elem, elem_bytes, numel, shape};
+use ttir::types::{elem, elem_bytes, is_unsigned, numel, shape};
 
 /// Attribute of a tensor descriptor that launches make: the kernel writes by it.
 pub static MAP_WRITTEN: DeclaredKey = DeclaredKey::new("tt.map_written", "The kernel writes by it.");
@@ -57,10 +57,11 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
         if made.is_empty() {
             continue;
         }
-        let stores = context.machine.bulk_store && inside.iter().any(|&op| is_dot(module, op));
+        let reduces = context.machine.bulk_store;
+        let stores = reduces && inside.iter().any(|&op| is_dot(module, op));
         let axis = axis::analyze(module, function);
         for op in made {
-            keep(module, entry, op, (stores, &axis));
+            keep(module, entry, op, ([stores, reduces], &axis));
         }
         FuncOp::follow_arguments(module, function);
     }
@@ -68,8 +69,13 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 }
 
 /// Lets the accesses by a descriptor that bulk copies can serve use a parameter in its place, one for loads and one for
-/// stores.
-fn keep(module: &mut Module, entry: Block, make: Op, (keeps_stores, axis): (bool, &AxisTable)) {
+/// what writes.
+fn keep(
+    module: &mut Module,
+    entry: Block,
+    make: Op,
+    ([keeps_stores, keeps_reductions], axis): ([bool; 2], &AxisTable),
+) {
     let made = MakeDescriptorOp::new(module, make);
     let (result, pads_zero) = (made.result(), made.padding() == Padding::Zero);
     let source = Source::of(module, entry, made);
@@ -83,14 +89,19 @@ fn keep(module: &mut Module, entry: Block, make: Op, (keeps_stores, axis): (bool
             && feeds_dot(module, None, user)
             && Begin::of(module, user, axis).may_be_loaded()
     };
-    let is_store = |&user: &Op| {
-        DescriptorAccessOp::store(module, user)
-            .is_some_and(|store| is_box(module.ty(store.desc()), shape(module.ty(store.block()))))
+    let is_written = |&user: &Op| {
+        let keeps = |write: &DescriptorAccessOp<'_>| match write.kind() {
+            Some(kind) => keeps_reductions && is_combined(module.ty(write.desc()), kind),
+            None => keeps_stores,
+        };
+        DescriptorAccessOp::written(module, user)
+            .filter(keeps)
+            .is_some_and(|write| is_box(module.ty(write.desc()), shape(module.ty(write.block()))))
             && Begin::of(module, user, axis).may_be_stored(module)
     };
     let loads: Vec<Op> = users().filter(is_load).filter(|_| pads_zero).collect();
-    let stores: Vec<Op> = users().filter(is_store).filter(|_| keeps_stores).collect();
-    for (accesses, is_written) in [(loads, false), (stores, true)] {
+    let writes: Vec<Op> = users().filter(is_written).collect();
+    for (accesses, is_written) in [(loads, false), (writes, true)] {
         if accesses.is_empty() {
             continue;
         }
@@ -188,6 +199,19 @@ pub(super) fn is_map_written(module: &Module, map: Value) -> bool {
 
 /// Bytes of shared memory that the place of a bulk copy is a multiple of. Buffers of a ring lie behind each other.
 const COPY_ALIGNMENT: u64 = 128;
+
+/// Whether bulk copies can combine blocks with a tensor so.
+fn is_combined(desc: Type, kind: ReduceKind) -> bool {
+    let ty = elem(desc);
+    match (kind, ty.as_float(), ty.as_int()) {
+        (ReduceKind::Add, Some(FloatKind::F16 | FloatKind::BF16 | FloatKind::F32), _) => true,
+        (ReduceKind::Min | ReduceKind::Max, Some(FloatKind::F16 | FloatKind::BF16), _) => true,
+        (ReduceKind::Inc | ReduceKind::Dec, ..) => false,
+        (ReduceKind::Add, None, Some(64)) => is_unsigned(desc),
+        (_, None, Some(bits)) => matches!(bits, 32 | 64),
+        _ => false,
+    }
+}
 
 /// Whether bulk copies can move a block by a descriptor of a type.
 pub(super) fn is_box(ty: Type, block: &[i64]) -> bool {

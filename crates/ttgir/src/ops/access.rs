@@ -1,7 +1,7 @@
 //! What every access to the memory of the device has in common, by addresses or by descriptors.
 
 use super::async_copy::AsyncCopyOp;
-use super::bulk::{BulkLoadOp, BulkReduceOp, BulkStoreOp};
+use super::bulk::{BulkLoadOp, BulkWriteOp};
 use ir::{Module, Op, Value};
 use ttir::ops::access::AccessOp;
 use ttir::ops::descriptor::DescriptorAccessOp;
@@ -26,6 +26,5 @@ pub fn is_block_load(module: &Module, op: Op) -> bool {
 pub fn block(module: &Module, op: Op) -> Option<Value> {
     let access = DescriptorAccessOp::of(module, op).map(DescriptorAccessOp::block);
     let read = || Some(BulkLoadOp::of(module, op)?.dst());
-    let written = || Some(BulkStoreOp::of(module, op)?.src());
-    access.or_else(read).or_else(written).or_else(|| Some(BulkReduceOp::of(module, op)?.src()))
+    access.or_else(read).or_else(|| Some(BulkWriteOp::of(module, op)?.src()))
 }

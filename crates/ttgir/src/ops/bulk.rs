@@ -7,6 +7,7 @@ use ir::text::{ParseError, Parser, Printer};
 use ir::view::Flag;
 use ir::{Effect, Format, Infer, Module, Op, OpInit, OpRow, Traits, Value};
 use smallvec::SmallVec;
+use ttir::ops::atomic::Rmw;
 use ttir::ops::descriptor::ReduceKind;
 use ttir::types::{BOOL, DESCRIPTOR, INT, POINTER, elem, shape};
 
@@ -73,6 +74,30 @@ pub static BULK_STORE: OpRow = OpRow {
 };
 
 ir::op_view! {
+    /// Of copies from shared memory,
+    BulkWriteOp of BULK_STORE, BULK_REDUCE {
+        operands { desc: One DESCRIPTOR }
+    }
+}
+
+impl<'m> BulkWriteOp<'m> {
+    /// Where the box begins.
+    pub fn coord(self) -> &'m [Value] {
+        self.module.operands_named(self.op, "coord")
+    }
+
+    /// What is copied.
+    pub fn src(self) -> Value {
+        self.module.operand_named(self.op, "src").expect("verified: it has a source")
+    }
+
+    /// How it is combined with what is there, if it is.
+    pub fn kind(self) -> Option<ReduceKind> {
+        BulkReduceOp::of(self.module, self.op).map(BulkReduceOp::kind)
+    }
+}
+
+ir::op_view! {
     LanesStoreOp of LANES_STORE {
         operands {
             base: One POINTER => Write,
@@ -92,6 +117,54 @@ pub static LANES_STORE: OpRow = OpRow {
     format: Format::Text("$base [ $coord ] [ $sizes ] [ $strides ] $src attr-dict : type($base), type($src)"),
     ..LanesStoreOp::ROW
 };
+
+ir::op_view! {
+    LanesReduceOp of LANES_REDUCE {
+        operands {
+            base: One POINTER => Atomic,
+            coord: Variadic INT,
+            sizes: Variadic INT,
+            strides: Variadic INT,
+            src: One MEMDESC_ONLY => Read,
+        }
+        attrs { kind "atomic_rmw_op": Rmw }
+    }
+}
+
+/// Combines a box as [`BULK_REDUCE`] does, where that cannot.
+pub static LANES_REDUCE: OpRow = OpRow {
+    name: "ttng.lanes_reduce_local_to_global",
+    doc: "Combines shared memory into the box at `coord` as `ttng.lanes_copy_local_to_global` writes one, each element \
+          atomically.",
+    format: Format::Text(
+        "$kind, $base [ $coord ] [ $sizes ] [ $strides ] $src attr-dict : type($base), type($src)",
+    ),
+    ..LanesReduceOp::ROW
+};
+
+ir::op_view! {
+    /// Of copies by lanes from shared memory to boxes,
+    LanesWriteOp of LANES_STORE, LANES_REDUCE {
+        operands { base: One POINTER }
+    }
+}
+
+impl<'m> LanesWriteOp<'m> {
+    /// Where the box begins, how many elements the tensor has along each axis, and elements from one to the next.
+    pub fn places(self) -> [&'m [Value]; 3] {
+        ["coord", "sizes", "strides"].map(|name| self.module.operands_named(self.op, name))
+    }
+
+    /// What is copied.
+    pub fn src(self) -> Value {
+        self.module.operand_named(self.op, "src").expect("verified: it has a source")
+    }
+
+    /// How it is combined with what is there, if it is.
+    pub fn kind(self) -> Option<Rmw> {
+        LanesReduceOp::of(self.module, self.op).map(LanesReduceOp::kind)
+    }
+}
 
 ir::op_view! {
     BulkReduceOp of BULK_REDUCE {

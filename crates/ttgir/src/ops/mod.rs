@@ -66,6 +66,7 @@ const ROWS: &[&OpRow] = &[
     &bulk::BULK_LOAD,
     &bulk::BULK_STORE,
     &bulk::LANES_STORE,
+    &bulk::LANES_REDUCE,
     &bulk::BULK_REDUCE,
     &bulk::BULK_STORE_WAIT,
     &bulk::TENSORMAP_CREATE,

@@ -1,7 +1,7 @@
 //! What operations of a kernel read and write of the device's memory, as far as the parameters show from which pointers
 //! come.
 
-use crate::ops::bulk::{BulkLoadOp, BulkReduceOp, BulkStoreOp, TENSORMAP_ACQUIRE, TENSORMAP_CREATE};
+use crate::ops::bulk::{BulkLoadOp, BulkWriteOp, TENSORMAP_ACQUIRE, TENSORMAP_CREATE};
 use crate::roots::{Root, Roots, callee, effect, is_pointer, reachable};
 use ir::{Effect, Module, Op};
 use ttir::ops::access::AccessOp;
@@ -56,8 +56,7 @@ impl Touches {
     pub(super) fn by_descriptor(module: &Module, roots: &Roots, op: Op) -> Touches {
         let mut touches = Touches::default();
         let loaded = BulkLoadOp::of(module, op).map(BulkLoadOp::desc);
-        let stored = BulkStoreOp::of(module, op).map(BulkStoreOp::desc);
-        let stored = stored.or_else(|| Some(BulkReduceOp::of(module, op)?.desc()));
+        let stored = BulkWriteOp::of(module, op).map(BulkWriteOp::desc);
         let accessed = DescriptorAccessOp::of(module, op).map(DescriptorAccessOp::desc);
         let (is_read, is_written) = (module.row(op).reads(), module.row(op).writes());
         touches

@@ -61,6 +61,16 @@ impl<'m> DescriptorAccessOp<'m> {
         DescriptorAccessOp::of(module, op).filter(|access| is_store(access) && !access.indices().is_empty())
     }
 
+    /// Reads an operation if it writes a block at its indices: stores it, or combines it with what is there.
+    pub fn written(module: &'m Module, op: Op) -> Option<DescriptorAccessOp<'m>> {
+        DescriptorAccessOp::of(module, op).filter(|access| !access.reads() && !access.indices().is_empty())
+    }
+
+    /// How the block is combined with what is there, if it is.
+    pub fn kind(self) -> Option<ReduceKind> {
+        DescriptorReduceOp::of(self.module, self.op).map(DescriptorReduceOp::kind)
+    }
+
     /// Whether it reads memory, and does not write it.
     pub fn reads(self) -> bool {
         matches!(self.effect(), Effect::Read)

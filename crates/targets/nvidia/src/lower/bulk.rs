@@ -5,7 +5,9 @@
 //! lanes wait. A block that is more than one box is as many copies ([`ttgir::encoding::boxes`]).
 
 use super::instruction::{Instruction, Sequence};
+use ir::view::EnumAttr;
 use ir::{Module, Op, OpRow, Value as IrValue};
+use lanes::ops::combine_into;
 use lanes::{Cx, Handler, LaneValue, Result};
 use llir::{IntCompare, Op as LlirOp, Type, Value, Values};
 use ttgir::SharedEncoding;
@@ -15,8 +17,8 @@ use ttgir::ops::barrier::{
     INVAL_BARRIER, InitBarrierOp, InvalBarrierOp, WAIT_BARRIER, WaitBarrierOp,
 };
 use ttgir::ops::bulk::{
-    BULK_LOAD, BULK_STORE, BULK_STORE_WAIT, BulkLoadOp, BulkStoreOp, BulkStoreWaitOp, LANES_STORE,
-    LanesStoreOp,
+    BULK_LOAD, BULK_REDUCE, BULK_STORE, BULK_STORE_WAIT, BulkLoadOp, BulkStoreWaitOp, BulkWriteOp,
+    LANES_REDUCE, LANES_STORE, LanesWriteOp,
 };
 use ttgir::types::memdesc;
 use ttir::types::elem_bytes;
@@ -31,7 +33,9 @@ const HANDLERS: &[(&OpRow, Handler)] = &[
     (&BULK_LOAD, load),
     (&FENCE_ASYNC_GLOBAL, fence),
     (&BULK_STORE, store),
+    (&BULK_REDUCE, store),
     (&LANES_STORE, store_by_lanes),
+    (&LANES_REDUCE, store_by_lanes),
     (&BULK_STORE_WAIT, store_wait),
 ];
 
@@ -162,39 +166,43 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     Ok(())
 }
 
+/// Copies a block to a tensor, or combines it with what is there.
 fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let of = BulkStoreOp::new(cx.module, op);
+    let of = BulkWriteOp::new(cx.module, op);
+    let (name, kind) = match of.kind() {
+        Some(kind) => ("cp.reduce.async.bulk", format!(".{}", kind.keyword())),
+        None => ("cp.async.bulk", String::new()),
+    };
     let source = address(cx, op, of.src())?;
     let corner = of.coord().iter().map(|&at| scalar(cx, op, at)).collect::<Result<Vec<_>>>()?;
     let map = scalar(cx, op, of.desc())?;
     let speaks = speaks(cx, None);
     for (from, at) in places(cx, op, of.src(), &corner)? {
-        let copy = Instruction::new(format!(
-            "cp.async.bulk.tensor.{}d.global.shared::cta.tile.bulk_group",
-            at.len()
-        ));
+        let copy =
+            Instruction::new(format!("{name}.tensor.{}d.global.shared::cta{kind}.tile.bulk_group", at.len()));
         copy.in_tensor(map, at).at_offset((source, from.into())).when(speaks).effect(&mut cx.b);
     }
     Instruction::new("cp.async.bulk.commit_group").when(speaks).effect(&mut cx.b);
     Ok(())
 }
 
-/// All lanes copy elements one after the other, those that the tensor has. Slow, and short: it stands beside every bulk
-/// store that may have to be done so.
+/// All lanes copy or combine elements one after the other, those that the tensor has. Slow, and short: it stands beside
+/// every bulk store that may have to be done so.
 fn store_by_lanes(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let of = LanesStoreOp::new(cx.module, op);
+    let of = LanesWriteOp::new(cx.module, op);
     let (source, base) = (whole(cx, op, of.src())?, scalar(cx, op, of.base())?);
     let ty = cx.module.ty(of.src());
     let parts = memdesc(ty).zip(SharedEncoding::of(ty));
     let found = parts.and_then(|(desc, encoding)| {
         let SharedEncoding::Nvmma { swizzling_byte_width: width, .. } = encoding else { return None };
-        Some((boxes(encoding, desc.shape)?, box_of(encoding, desc.shape)?, elem_bytes(desc.elem), *width))
+        Some((boxes(encoding, desc.shape)?, box_of(encoding, desc.shape)?, desc.elem, *width))
     });
-    let Some((found, sides, bytes, width)) = found else {
+    let Some((found, sides, element, width)) = found else {
         return Err(cx.error(op, format!("bulk copies leave no block as {ty}")));
     };
+    let bytes = elem_bytes(element);
     let mut longs = [Vec::new(), Vec::new(), Vec::new()];
-    for (list, values) in longs.iter_mut().zip([of.coord(), of.sizes(), of.strides()]) {
+    for (list, values) in longs.iter_mut().zip(of.places()) {
         for &value in values {
             let value = scalar(cx, op, value)?;
             list.push(cx.b.resize_signed(value, Type::I64));
@@ -236,7 +244,13 @@ fn store_by_lanes(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         let word = Type::int(bytes as u16 * 8);
         let value = cx.b.load(word, from, bytes as u32);
         let to = cx.b.gep(word, base, offset);
-        cx.b.store(value, to, bytes as u32);
+        match of.kind() {
+            None => cx.b.store(value, to, bytes as u32),
+            Some(kind) => {
+                let value = cx.b.bitcast(value, lanes::register(element));
+                combine_into(cx, kind, element, to, value);
+            }
+        }
         cx.b.end_if(branch, &[]);
         cx.b.end_for(walk, &[]);
     }

@@ -12,4 +12,5 @@ mod nests;
 mod order;
 mod parts;
 mod random;
+mod reductions;
 mod roles;

@@ -6,12 +6,12 @@ use crate::ops::barrier::{
     BARRIER_EXPECT, BarrierExpectOp, FENCE_ASYNC_SHARED, INIT_BARRIER, INVAL_BARRIER, InitBarrierOp,
     WAIT_BARRIER,
 };
-use crate::ops::bulk::{BULK_LOAD, BULK_STORE, BULK_STORE_WAIT, BulkStoreWaitOp};
+use crate::ops::bulk::{BULK_LOAD, BULK_REDUCE, BULK_STORE, BULK_STORE_WAIT, BulkReduceOp, BulkStoreWaitOp};
 use crate::ops::shared::{AllocOp, MEMDESC_INDEX, allocate};
 use crate::types::memdesc_type;
 use ir::{Attr, Builder, Module, Op, Type, Value};
 use ttir::ops::constant::CONSTANT;
-use ttir::ops::descriptor::DescriptorAccessOp;
+use ttir::ops::descriptor::{DescriptorAccessOp, ReduceKind};
 use ttir::types::{elem, elem_bytes, numel, shape};
 
 /// Bits of a barrier.
@@ -93,10 +93,13 @@ pub(crate) fn fence(builder: &mut Builder<'_>) {
     builder.build_effect(&FENCE_ASYNC_SHARED, &[], &[Some(Attr::Bool(false))]);
 }
 
-/// Begins to copy a block from shared memory.
-pub(crate) fn store(builder: &mut Builder<'_>, copy: &BulkTile<'_>) {
+/// Begins to copy a block from shared memory, or to combine it with what is there.
+pub(crate) fn store(builder: &mut Builder<'_>, copy: &BulkTile<'_>, kind: Option<ReduceKind>) {
     let operands: Vec<Value> = [copy.desc].iter().chain(copy.corner).chain([&copy.target]).copied().collect();
-    builder.build_effect(&BULK_STORE, &operands, &[]);
+    match kind {
+        None => builder.build_effect(&BULK_STORE, &operands, &[]),
+        Some(kind) => builder.build_effect(&BULK_REDUCE, &operands, &BulkReduceOp::attrs(kind)),
+    };
 }
 
 /// Waits until all but so many of the newest copies have read shared memory, or also are written.

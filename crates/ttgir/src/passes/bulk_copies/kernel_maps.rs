@@ -17,7 +17,7 @@ use super::build::store_wait;
 use crate::SharedEncoding;
 use crate::encoding::box_of;
 use crate::ops::bulk::{
-    BulkStoreOp, GLOBAL_SCRATCH_ALLOC, GlobalScratchAllocOp, REINTERPRET_DESCRIPTOR, TENSORMAP_ACQUIRE,
+    BulkWriteOp, GLOBAL_SCRATCH_ALLOC, GlobalScratchAllocOp, REINTERPRET_DESCRIPTOR, TENSORMAP_ACQUIRE,
     TENSORMAP_CREATE, TensormapCreateOp,
 };
 use ir::{Attr, Builder, FloatKind, Module, Op, Type, TypeParam, Value};
@@ -26,7 +26,7 @@ use ttir::ops::arith_int::{MAXSI, MULI, ORI, int_value};
 use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate, SELECT};
 use ttir::ops::constant::CONSTANT;
 use ttir::ops::descriptor::MakeDescriptorOp;
-use ttir::types::{TENSORDESC, elem, elem_bytes, ptr, shape};
+use ttir::types::{TENSORDESC, elem, elem_bytes, is_unsigned, ptr, shape};
 
 /// Bytes of a descriptor in memory, and what its address is a multiple of.
 const BYTES: u32 = 128;
@@ -50,7 +50,7 @@ pub(super) struct Written {
 pub(super) fn write(module: &mut Module, make: Op, ty: Type) -> Written {
     let of = MakeDescriptorOp::new(module, make);
     let (base, sizes, strides) = (of.base(), of.shape().to_vec(), of.strides().to_vec());
-    let is_written = module.uses(of.result()).iter().any(|use_| BulkStoreOp::of(module, use_.0).is_some());
+    let is_written = module.uses(of.result()).iter().any(|use_| BulkWriteOp::of(module, use_.0).is_some());
     let encoding = encoding_of(ty);
     let sides = box_of(&encoding, shape(ty)).expect("only blocks that are boxes keep their descriptor");
     let mut builder = Builder::before(module, make);
@@ -77,7 +77,7 @@ pub(super) fn write(module: &mut Module, make: Op, ty: Type) -> Written {
         operands.push(builder.build(&MULI, &[stride, bytes], &[]));
     }
     operands.extend(sides.iter().map(|_| one));
-    let attrs = TensormapCreateOp::attrs(element_number(elem(ty)), 0, swizzle_number(&encoding), 0);
+    let attrs = TensormapCreateOp::attrs(element_number(ty), 0, swizzle_number(&encoding), 0);
     builder.build_effect(&TENSORMAP_CREATE, &operands, &attrs);
     builder.build_effect(&TENSORMAP_ACQUIRE, &[slot], &[]);
     Written { desc: builder.build_as(&REINTERPRET_DESCRIPTOR, &[slot], &[], ty), is_empty }
@@ -128,8 +128,10 @@ fn swizzle_number(encoding: &SharedEncoding) -> u32 {
     }
 }
 
-/// The number that the text form has for the elements. Those that are only moved count as integers.
-fn element_number(ty: Type) -> u32 {
+/// The number that the text form has for the elements of a descriptor.
+fn element_number(desc: Type) -> u32 {
+    let ty = elem(desc);
+    let is_signed = ty.as_int().is_some() && !is_unsigned(desc);
     match (ty.as_float(), elem_bytes(ty)) {
         (Some(FloatKind::F16), _) => 6,
         (Some(FloatKind::BF16), _) => 10,
@@ -137,8 +139,8 @@ fn element_number(ty: Type) -> u32 {
         (Some(FloatKind::F64), _) => 9,
         (_, 1) => 0,
         (_, 2) => 1,
-        (_, 4) => 2,
-        (_, 8) => 4,
+        (_, 4) => 2 + u32::from(is_signed),
+        (_, 8) => 4 + u32::from(is_signed),
         (_, bytes) => unreachable!("no bulk copy moves elements of {bytes} bytes"),
     }
 }

@@ -29,7 +29,7 @@ pub use parts::staged_bytes;
 use kernel_maps::Written;
 
 use crate::infer;
-use crate::ops::bulk::{BulkLoadOp, BulkStoreOp};
+use crate::ops::bulk::{BulkLoadOp, BulkWriteOp};
 use crate::ops::group_dot::WARP_GROUP_DOT_WAIT;
 use crate::ops::shared::{AllocOp, MemdescTransOp, allocate, load_from};
 use crate::types::{memdesc, memdesc_type};
@@ -164,8 +164,8 @@ fn moved(module: &Module, op: Op) -> Option<(Value, Value)> {
     if let Some(load) = BulkLoadOp::of(module, op) {
         return Some((load.desc(), load.dst()));
     }
-    let store = BulkStoreOp::of(module, op)?;
-    Some((store.desc(), store.src()))
+    let write = BulkWriteOp::of(module, op)?;
+    Some((write.desc(), write.src()))
 }
 
 /// The type of a descriptor with an encoding of its blocks.

@@ -14,7 +14,7 @@
 //! whole. Left out: blocks that several axes would have to be halved for.
 
 use crate::encoding::box_of;
-use crate::ops::bulk::BulkStoreOp;
+use crate::ops::bulk::BulkWriteOp;
 use crate::ops::shared::AllocOp;
 use crate::types::memdesc;
 use crate::{Encoding, SharedEncoding, infer, replace_encoding};
@@ -132,8 +132,8 @@ fn halves(ty: Type, axis: usize) -> Option<[Type; 3]> {
 
 /// Bytes of the buffers of bulk stores that go on while their loops do.
 pub fn staged_bytes(module: &Module) -> u64 {
-    let stores = module.walk(module.top()).into_iter().filter_map(|op| BulkStoreOp::of(module, op));
-    let buffers: FxHashSet<Value> = stores.map(BulkStoreOp::src).collect();
+    let stores = module.walk(module.top()).into_iter().filter_map(|op| BulkWriteOp::of(module, op));
+    let buffers: FxHashSet<Value> = stores.map(BulkWriteOp::src).collect();
     let is_staged = |&buffer: &Value| {
         let alloc = module.def_op(buffer).and_then(|op| AllocOp::of(module, op));
         alloc.is_some_and(|alloc| alloc.src().is_none())

@@ -31,7 +31,7 @@ use crate::SharedEncoding;
 use crate::from_ttir::{Begin, MapPart, map_parts, map_slot};
 use crate::module::store_bytes;
 use crate::ops::barrier::FENCE_ASYNC_GLOBAL;
-use crate::ops::bulk::{BulkLoadOp, LANES_STORE};
+use crate::ops::bulk::{BulkLoadOp, LANES_REDUCE, LANES_STORE, LanesReduceOp};
 use crate::ops::roles::WARP_SPECIALIZE;
 use crate::ops::shared::{LOCAL_DEALLOC, LOCAL_STORE, allocate, allocate_with};
 use crate::passes::touches::Touches;
@@ -47,7 +47,7 @@ use ttir::ops::atomic::Sem;
 use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate};
 use ttir::ops::constant::CONSTANT;
 use ttir::ops::control::{FLATTEN, IF, YIELD};
-use ttir::ops::descriptor::{self, DescriptorAccessOp, DescriptorStoreOp, MakeDescriptorOp};
+use ttir::ops::descriptor::{DescriptorAccessOp, MakeDescriptorOp, ReduceKind, atomic_kind};
 use ttir::ops::forms::BinaryOp;
 use ttir::ops::func::FuncOp;
 use ttir::ops::memory::{BARRIER, BarrierOp, BarrierScope};
@@ -56,7 +56,8 @@ use ttir::types::{elem, elem_bytes, shape};
 /// Makes bulk copies of the stores of a kernel that are kept for them.
 pub(super) fn copy_all(module: &mut Module, function: Op) {
     let order = module.walk(function);
-    let stores: Vec<Op> = order.iter().copied().filter(|&op| module.is(op, &descriptor::STORE)).collect();
+    let is_store = |&op: &Op| DescriptorAccessOp::written(module, op).is_some();
+    let stores: Vec<Op> = order.iter().copied().filter(is_store).collect();
     if stores.is_empty() {
         return;
     }
@@ -161,11 +162,11 @@ impl StorePlan {
 
 /// The parts of a store.
 fn parts_of(module: &Module, store: Op) -> Parts {
-    let of = DescriptorStoreOp::new(module, store);
+    let of = DescriptorAccessOp::new(module, store);
     let most = store_bytes(module).filter(|_| flat_loop(module, store).is_some());
     let encoding = SharedEncoding::of_box(module.ty(of.desc()));
     most.zip(encoding)
-        .map_or(Parts::WHOLE, |(most, encoding)| Parts::of(module.ty(of.src()), &encoding, most))
+        .map_or(Parts::WHOLE, |(most, encoding)| Parts::of(module.ty(of.block()), &encoding, most))
 }
 
 /// The buffers in front of loops.
@@ -211,13 +212,17 @@ fn loops_around(module: &Module, op: Op) -> impl Iterator<Item = Op> {
 }
 
 fn same_tensor(module: &Module, store: Op, other: Op) -> bool {
-    let [one, two] = [store, other].map(|op| DescriptorStoreOp::new(module, op).desc());
+    let [one, two] = [store, other].map(|op| DescriptorAccessOp::new(module, op).desc());
     may_be_one(module, one, two)
 }
 
 /// Whether a store may write where another has written, which stands in front of it if `is_before`, or runs in an
-/// earlier iteration.
+/// earlier iteration. What is combined in one way may be so in any order.
 fn is_overwritten(module: &Module, other: Op, store: Op, is_before: bool) -> bool {
+    let [one, two] = [other, store].map(|op| DescriptorAccessOp::new(module, op).kind());
+    if one.is_some() && one == two {
+        return false;
+    }
     let in_loop = loops_around(module, other).any(|each| module.is_inside(store, each));
     same_tensor(module, other, store) && (in_loop || is_before && !lie_apart(module, other, store))
 }
@@ -225,10 +230,10 @@ fn is_overwritten(module: &Module, other: Op, store: Op, is_before: bool) -> boo
 /// Whether the boxes of two stores that run one behind the other lie so far apart, along an axis, that neither reaches
 /// the other.
 fn lie_apart(module: &Module, store: Op, other: Op) -> bool {
-    let [one, two] = [store, other].map(|op| DescriptorStoreOp::new(module, op));
-    let sizes = shape(module.ty(one.src()));
+    let [one, two] = [store, other].map(|op| DescriptorAccessOp::new(module, op));
+    let sizes = shape(module.ty(one.block()));
     let pairs = one.indices().iter().zip(two.indices()).zip(sizes);
-    shape(module.ty(two.src())) == sizes
+    shape(module.ty(two.block())) == sizes
         && pairs.into_iter().any(|((&one, &two), &size)| {
             let ((base, from), (other, to)) = (moved(module, one), moved(module, two));
             base == other && (from - to).abs() >= size && (from - to).abs() < MOST
@@ -255,7 +260,7 @@ fn moved(module: &Module, value: Value) -> (Option<Value>, i64) {
 impl Written {
     /// And the loop behind which others read it.
     fn of(module: &Module, roots: &Roots, order: &[Op], store: Op) -> (Written, Option<Op>) {
-        let own = DescriptorStoreOp::new(module, store).desc();
+        let own = DescriptorAccessOp::new(module, store).desc();
         let at = |op: Op| order.iter().position(|&other| other == op);
         let (mut others, mut behind) = (Vec::new(), None::<Op>);
         for &op in order {
@@ -367,9 +372,9 @@ fn barrier(builder: &mut Builder<'_>) {
 }
 
 fn carry_out(module: &mut Module, entry: Block, plan: &StorePlan, buffers: &mut Buffers, axis: &AxisTable) {
-    let of = DescriptorStoreOp::new(module, plan.store);
+    let of = DescriptorAccessOp::new(module, plan.store);
     let begin = Begin::of(module, plan.store, axis);
-    let (desc, corner, value) = (of.desc(), of.indices().to_vec(), of.src());
+    let (desc, corner, value, kind) = (of.desc(), of.indices().to_vec(), of.block(), of.kind());
     let Some(encoding) = SharedEncoding::of_box(module.ty(desc)) else { return };
     let ty = module.ty(value);
     let memory = memdesc_type(&plan.parts.sides(shape(ty)), elem(ty), &encoding, true);
@@ -397,10 +402,11 @@ fn carry_out(module: &mut Module, entry: Block, plan: &StorePlan, buffers: &mut 
         let corner = plan.parts.corner(&mut builder, &corner, shape(ty), part);
         let tile = BulkTile { desc, corner: &corner, target };
         match begin.test(&mut builder) {
-            None => begin_copy(&mut builder, &tile),
+            None => begin_copy(&mut builder, &tile, kind),
             Some(test) => {
-                let fills: [Fill<'_>; 2] =
-                    [&|builder| begin_copy(builder, &tile), &|builder| copy_by_lanes(builder, entry, &tile)];
+                let fills: [Fill<'_>; 2] = [&|builder| begin_copy(builder, &tile, kind), &|builder| {
+                    copy_by_lanes(builder, entry, &tile, kind)
+                }];
                 branches(&mut builder, test, &fills);
             }
         }
@@ -425,17 +431,24 @@ fn behind(module: &mut Module, around: Op) -> Builder<'_> {
     Builder::before(module, next)
 }
 
-fn begin_copy(builder: &mut Builder<'_>, tile: &BulkTile<'_>) {
+fn begin_copy(builder: &mut Builder<'_>, tile: &BulkTile<'_>, kind: Option<ReduceKind>) {
     fence(builder);
-    store(builder, tile);
+    store(builder, tile, kind);
 }
 
-/// Lets lanes copy a tile. What bulk copies read later comes behind that.
-fn copy_by_lanes(builder: &mut Builder<'_>, entry: Block, tile: &BulkTile<'_>) {
+/// Lets lanes copy a tile, or combine it with what is there. What bulk copies read later comes behind that.
+fn copy_by_lanes(builder: &mut Builder<'_>, entry: Block, tile: &BulkTile<'_>, kind: Option<ReduceKind>) {
     let (base, sizes, strides) = extent(builder, entry, tile.desc);
     let operands = [base].into_iter().chain(tile.corner.iter().copied()).chain(sizes).chain(strides);
     let operands: Vec<Value> = operands.chain([tile.target]).collect();
-    builder.build_effect(&LANES_STORE, &operands, &[]);
+    let kind = kind.map(|kind| {
+        let kind = atomic_kind(builder.module.ty(tile.desc), kind);
+        kind.expect("what bulk copies combine, memory combines")
+    });
+    match kind {
+        None => builder.build_effect(&LANES_STORE, &operands, &[]),
+        Some(kind) => builder.build_effect(&LANES_REDUCE, &operands, &LanesReduceOp::attrs(kind)),
+    };
     builder.build_effect(&FENCE_ASYNC_GLOBAL, &[], &[]);
     barrier(builder);
 }
@@ -464,7 +477,7 @@ fn branches(builder: &mut Builder<'_>, condition: Value, fills: &[Fill<'_>]) {
 /// Whether the tensor of a store overlaps that of one of the descriptors, computed where the kernel begins, or in front
 /// of the store if it makes one of them.
 fn meet(module: &mut Module, entry: Block, store: Op, others: &[Value]) -> Value {
-    let desc = DescriptorStoreOp::new(module, store).desc();
+    let desc = DescriptorAccessOp::new(module, store).desc();
     let first = module.first_op(entry).expect("a kernel has a terminator");
     let by_launch = others.iter().chain([&desc]).all(|&each| map_slot(module, each).is_some());
     let mut builder = Builder::before(module, if by_launch { first } else { store });

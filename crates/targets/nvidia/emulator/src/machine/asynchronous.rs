@@ -141,7 +141,7 @@ fn land_piece(
 
 /// Puts a copy out of shared memory on its way.
 pub(crate) fn begin_store(step: &mut Step<'_, '_>, lane: u32, pieces: Vec<Piece>, reduce: Option<Reduce>) {
-    for piece in pieces.iter().filter(|_| reduce.is_none()) {
+    for piece in &pieces {
         if let Some(global) = piece.global {
             step.note_begin(global..global + u64::from(piece.bytes), lane, true);
         }
@@ -258,9 +258,7 @@ fn write_piece(
 ) -> Result<(), Box<Fault>> {
     let bytes = piece.bytes as usize;
     let Some(global) = piece.global else { return Ok(()) };
-    if store.reduce.is_none() {
-        step.note_written(store, global..global + u64::from(piece.bytes));
-    }
+    step.note_written(store, global..global + u64::from(piece.bytes));
     let who = step.warp.who(step.team);
     let world = &mut *step.world;
     let result = match store.reduce {

@@ -22,8 +22,8 @@ impl Step<'_, '_> {
         };
         let mut found = None;
         proxies.each(range, |touched| {
-            let marks = [Some(touched.bulk_write), writes.then_some(touched.bulk_read)];
-            let clash = marks.into_iter().flatten().find(|mark| mark.is_unordered(&now));
+            let marks = touched.bulk_changes().into_iter().chain(writes.then_some(touched.bulk_read));
+            let clash = marks.into_iter().find(|mark| mark.is_unordered(&now));
             found = found.or(clash.map(|mark| (UNORDERED, mark.instruction)));
             *(if writes { &mut touched.write } else { &mut touched.read }) = mark;
         });
@@ -37,7 +37,7 @@ impl Step<'_, '_> {
         self.report_global(found, lane, self.pc);
     }
 
-    /// Checks and records what a bulk copy writes to global memory, which its lane has waited for.
+    /// Checks and records what a bulk copy writes to global memory or combines with it, which its lane has waited for.
     pub(crate) fn note_written(&mut self, store: &BulkStore, range: std::ops::Range<u64>) {
         let Some(proxies) = &mut self.world.proxies else { return };
         let number = self.warp.number;
@@ -58,11 +58,13 @@ impl Step<'_, '_> {
         let mut found = None;
         proxies.each(range, |touched| {
             let plain = [touched.write, touched.read].into_iter().find(|mark| mark.is_unordered(&now));
-            let bulk =
-                [touched.bulk_write, touched.bulk_read].into_iter().find(|mark| mark.is_unordered(&now));
+            let reduction = store.reduce.is_none().then_some(touched.bulk_reduction);
+            let copies = [touched.bulk_write, touched.bulk_read].into_iter().chain(reduction);
+            let bulk = copies.into_iter().find(|mark| mark.is_unordered(&now));
             let plain = plain.map(|mark| (UNORDERED, mark.instruction));
             found = found.or(plain).or(bulk.map(|mark| (UNORDERED_COPIES, mark.instruction)));
-            touched.bulk_write = mark;
+            let reduces = store.reduce.is_some();
+            *(if reduces { &mut touched.bulk_reduction } else { &mut touched.bulk_write }) = mark;
         });
         self.report_global(found, store.lane, store.instruction);
     }

@@ -31,7 +31,16 @@ pub(crate) struct Touched {
     pub(crate) write: Mark,
     pub(crate) read: Mark,
     pub(crate) bulk_write: Mark,
+    /// A copy that combined the byte with what it brought: such ones may come in any order.
+    pub(crate) bulk_reduction: Mark,
     pub(crate) bulk_read: Mark,
+}
+
+impl Touched {
+    /// The copies that changed the byte last.
+    pub(crate) fn bulk_changes(&self) -> [Mark; 2] {
+        [self.bulk_write, self.bulk_reduction]
+    }
 }
 
 /// What is known of the global memory of a launch.
@@ -140,8 +149,8 @@ pub(crate) fn note_landed(
     let mut found = None;
     proxies.each(range, |touched| {
         let plain = touched.write.is_unordered(&now).then_some((UNORDERED, touched.write.instruction));
-        let bulk = touched.bulk_write.is_unordered(&now);
-        let bulk = bulk.then_some((UNORDERED_COPIES, touched.bulk_write.instruction));
+        let bulk = touched.bulk_changes().into_iter().find(|mark| mark.is_unordered(&now));
+        let bulk = bulk.map(|mark| (UNORDERED_COPIES, mark.instruction));
         found = found.or(plain).or(bulk);
         touched.bulk_read = mark;
     });
