@@ -54,6 +54,59 @@ def test_blocks_are_moved_and_cut_at_the_edges(case, dtype, padding, rng):
     np.testing.assert_array_equal(target.cpu().numpy(), after)
 
 
+@triton.jit
+def combine(x_ptr, desc, KIND: triton.language.constexpr, ROWS: triton.language.constexpr,
+            COLUMNS: triton.language.constexpr):
+    """Combines a block with that at the program's half of its rows."""
+    place = triton.language.arange(0, ROWS)[:, None] * COLUMNS + triton.language.arange(0, COLUMNS)[None, :]
+    x = triton.language.load(x_ptr + place)
+    at = [triton.language.program_id(0) * (ROWS // 2), 0]
+    if KIND == "add":
+        desc.atomic_add(at, x)
+    elif KIND == "min":
+        desc.atomic_min(at, x)
+    elif KIND == "max":
+        desc.atomic_max(at, x)
+    elif KIND == "and":
+        desc.atomic_and(at, x)
+    elif KIND == "or":
+        desc.atomic_or(at, x)
+    else:
+        desc.atomic_xor(at, x)
+
+
+FLOATS = [(dtype, kind) for dtype in (torch.float16, torch.bfloat16) for kind in ("add", "min", "max")]
+INTEGERS = [(dtype, kind) for dtype in (torch.int32, torch.uint32, torch.uint64) for kind in ("add", "min", "max", "and", "xor")]
+
+
+@pytest.mark.parametrize("dtype, kind", [(torch.float32, "add"), (torch.int64, "min"), (torch.int64, "or"), *FLOATS, *INTEGERS])
+def test_bulk_copies_combine_what_lanes_do(dtype, kind, rng):
+    """To the same bits, with NaN, infinities and negative zeros. Sums of whole numbers are exact in any order."""
+    if dtype.is_floating_point:
+        values = torch.randint(-8, 9, (2, 64, 64), generator=rng, device="cuda").to(dtype)
+        values[torch.rand(values.shape, generator=rng, device="cuda") < 0.05] = float("nan")
+        values[torch.rand(values.shape, generator=rng, device="cuda") < 0.05] = -0.0
+        values[torch.rand(values.shape, generator=rng, device="cuda") < 0.02] = float("inf")
+    else:
+        bits = torch.randint(-2**63, 2**63 - 1, (2, 64, 64), generator=rng, device="cuda")
+        values = bits.to(torch.int32).view(dtype) if dtype.itemsize == 4 else bits.view(dtype)
+    found, texts = [], []
+    for lanes in (False, True):
+        out = values[1, :50].clone()
+        with triton.knobs.nvidia.scope():
+            triton.knobs.nvidia.disable_bulk_copies = lanes
+            desc = TensorDescriptor.from_tensor(out, [16, 64])
+            kernel = triton.jit(combine.fn)[(7, )](values[0], desc, kind, 16, 64)
+        found.append(out.view(torch.uint8))
+        texts.append("cp.reduce.async.bulk" in kernel.asm["ptx"])
+    assert texts == [torch.cuda.get_device_capability()[0] == 9, False]
+    if dtype.is_floating_point:
+        one, two = (bits.view(dtype).float() for bits in found)
+        torch.testing.assert_close(one, two, rtol=0, atol=0, equal_nan=True)
+    else:
+        assert torch.equal(*found)
+
+
 @pytest.mark.parametrize("index", [torch.int16, torch.int32])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
 def test_rows_are_gathered_and_scattered(dtype, index, rng):

@@ -47,6 +47,8 @@ pub struct Facts {
     pub total_warps: u32,
     /// Thread blocks of a cluster, which run one program together.
     pub num_blocks: u32,
+    /// Whether two programs that lie side by side are a cluster.
+    pub paired: bool,
 }
 
 /// What was written down.

@@ -92,6 +92,13 @@ fn lower_kernel(
     let shared = shared::plan(module, op, &mut planner, (ops::needs(), limit))?;
     facts.shared_bytes = shared.bytes;
     let roles = Roles::of(module, op, facts.num_warps, target);
+    if facts.paired && roles.is_none() {
+        return Err(at(
+            module,
+            op,
+            "programs are in pairs where their warps have roles, and these have none",
+        ));
+    }
     facts.total_warps = roles.as_ref().map_or(facts.num_warps, |roles| roles.total_warps);
     let name = facts.name.clone();
     let entry = module.entry_of(op);
@@ -99,7 +106,8 @@ fn lower_kernel(
     let id = lowered.add_function(&name, llir::Type::VOID, params);
     if let Some(function) = lowered.function_mut(id) {
         let (kernel, attributes) = target.kernel(module, facts.lanes * facts.total_warps);
-        let cluster = (facts.num_blocks > 1).then_some([facts.num_blocks, 1, 1]);
+        let blocks = if facts.paired { 2 } else { facts.num_blocks };
+        let cluster = (blocks > 1).then_some([blocks, 1, 1]);
         let max_registers = roles.as_ref().and_then(Roles::entry_registers).or(kernel.max_registers);
         function.kernel = Some(llir::Kernel { cluster, max_registers, ..kernel });
         function.attributes = attributes;
@@ -156,6 +164,7 @@ fn start_facts(module: &Module, op: Op, target: &dyn LaneTarget) -> Result<Facts
         lanes: config.threads_per_warp,
         num_warps: config.num_warps,
         num_blocks: config.num_ctas,
+        paired: ttgir::is_paired(module),
         global_scratch: scratch_of(module, op),
         ..Facts::default()
     };

@@ -38,11 +38,11 @@ pub mod roots;
 pub mod types;
 
 pub use from_ttir::{
-    Combine, GUARDS, LOAD_NOTES, MAP_OF, MAP_WRITTEN, MapPart, MapParts, PERSISTENCE, PROGRAMS, from_ttir,
-    guards, load_notes, map_parts, persistence, programs_param,
+    Combine, GUARDS, HALVED, LOAD_NOTES, MAP_OF, MAP_WRITTEN, MapPart, MapParts, PAIRS, PERSISTENCE,
+    PROGRAMS, from_ttir, guards, load_notes, map_parts, pairs, persistence, programs_param,
 };
-pub use machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number, Persistence, Roles};
-pub use module::{Config, set_shared, target};
+pub use machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number, Pairs, Persistence, Roles};
+pub use module::{Config, is_paired, set_shared, target};
 
 pub use encoding::{
     BasisList, Encoding, Facts, Fragments, Padding, SharedEncoding, Tiles, num_registers, replace_encoding,

@@ -149,6 +149,17 @@ pub enum Persistence {
     Loop,
 }
 
+/// Whether two programs that lie side by side are a cluster, and each copies half of what both read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pairs {
+    /// None are.
+    Never,
+    /// Kernels say which launches they could be in.
+    Noted,
+    /// Those of kernels whose warps have roles, and which read the same of the tensor at the parameter of this number.
+    Of(usize),
+}
+
 /// Facts about a machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Machine {
@@ -208,6 +219,8 @@ pub struct Machine {
     pub roles: Roles,
     /// Whether kernels become loops over the programs of their launch.
     pub persistence: Persistence,
+    /// Whether two programs are a cluster that shares copies.
+    pub pairs: Pairs,
     /// The length of the sums of a dot from which warp groups that do not begin copies take turns with the matrix
     /// units; none: never.
     pub turns: Option<u32>,
@@ -260,6 +273,7 @@ impl Machine {
         bulk_store: false,
         roles: Roles::None,
         persistence: Persistence::Never,
+        pairs: Pairs::Never,
         turns: None,
         ping_pong: None,
         matrix_load: false,
@@ -314,6 +328,7 @@ impl fmt::Display for Machine {
         writeln!(f, "bulk copies for loads by addresses: {}", self.bulk_loads)?;
         writeln!(f, "roles of warps: {:?}, taking turns: {:?}", self.roles, self.turns)?;
         writeln!(f, "loops over programs: {:?}", self.persistence)?;
+        writeln!(f, "pairs of programs: {:?}", self.pairs)?;
         writeln!(f, "groups half an iteration apart: {:?}", self.ping_pong)?;
         writeln!(f, "matrix loads: {}, stores: {}", self.matrix_load, self.matrix_store)?;
         for row in self.matrix {

@@ -66,6 +66,23 @@ pub fn set_store_bytes(module: &mut Module, bytes: Option<u64>) {
     module.set_extra(top, STORE_BYTES.key(), attr);
 }
 
+/// Whether programs are in pairs.
+pub static PAIRED: DeclaredKey = DeclaredKey::new(
+    "ttg.paired",
+    "Two programs that lie side by side are a cluster, and each copies half of what both read.",
+);
+
+/// Whether two programs that lie side by side are a cluster.
+pub fn is_paired(module: &Module) -> bool {
+    module.extra_attr(module.top(), PAIRED.name).is_some()
+}
+
+/// Lets two programs that lie side by side be a cluster.
+pub(crate) fn pair(module: &mut Module) {
+    let top = module.top();
+    module.set_extra(top, PAIRED.key(), Some(Attr::Unit));
+}
+
 /// Why the warps of a loop have no roles.
 pub static NO_ROLES: DeclaredKey =
     DeclaredKey::new("ttg.no-roles", "Why the warps of this loop have no roles, though that was asked for.");

@@ -128,8 +128,13 @@ fn tensor_in(module: &Module, block: Block) -> Option<ir::Type> {
     types.find(|&ty| is_tensor(ty))
 }
 
-/// All warps, whatever their roles are, wait for each other.
+/// All warps, whatever their roles are, wait for each other; in pairs, those of both programs: neither fills the
+/// other's memory before there are barriers, and neither ends, or uses its memory for something else, before the other
+/// has filled it.
 fn all_meet(cx: &mut Cx<'_>, roles: &Roles) {
+    if cx.facts.paired {
+        return cx.target.cluster_barrier(&mut cx.b);
+    }
     let lanes = roles.total_warps * cx.lanes;
     cx.target.barrier_of(&mut cx.b, ALL, lanes);
 }

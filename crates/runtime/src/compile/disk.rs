@@ -134,7 +134,9 @@ pub(super) fn keep(
 /// Whether not every launch takes the kernel as it is.
 fn is_guarded(artifact: &Artifact) -> bool {
     let launch = &artifact.launch;
-    launch.guards().is_some_and(|guards| !guards.is_empty()) || launch.persistence().is_some()
+    launch.guards().is_some_and(|guards| !guards.is_empty())
+        || launch.persistence().is_some()
+        || launch.device().is_some_and(|facts| !facts.pairs.is_empty())
 }
 
 /// Writes a kernel; says whether it is there now.

@@ -1,18 +1,17 @@
-//! A kernel that not every launch takes as it is: what a launch must be for it, and the kernel for the others; and a
-//! kernel that loops over its programs, for launches that gain by that.
+//! A kernel that not every launch takes as it is: what a launch must be for it, and the kernel for the others; and
+//! kernels that loop over their programs, or have them in pairs, for launches that gain by that.
 //!
 //! What a launch must be is computed of its grid and of some arguments, and only where those are others than before.
 
-use super::given::TTIR;
-use super::{Kernel, compile_given};
+use super::Kernel;
+use super::again::{another, compile_again};
+use super::pairs::Pairs;
 use crate::error::RuntimeError;
-use crate::knobs::Settings;
-use crate::options::IR_OVERRIDE;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, OnceLock};
 use target::{
-    Artifact, CompileOptions, Extent, GivenStage, Grid, Guards, Launch, OVERLAPPING, OptionValue, PERSISTENT,
-    ParamKind, Residency,
+    Artifact, CompileOptions, Extent, Grid, Guards, Launch, OVERLAPPING, OptionValue, PERSISTENT, ParamKind,
+    Residency,
 };
 
 /// What a launch must be for a kernel.
@@ -27,6 +26,8 @@ pub(super) struct Guarded {
     plain: OnceLock<Result<Arc<Kernel>, RuntimeError>>,
     /// The kernel that loops over its programs; none where it cannot be compiled.
     persistent: OnceLock<Option<Arc<Kernel>>>,
+    /// The kernels whose programs are in pairs.
+    pairs: Pairs,
 }
 
 /// The kernel that a launch takes.
@@ -35,6 +36,8 @@ enum Choice {
     Own,
     Plain,
     Persistent,
+    /// In pairs, by their number.
+    Paired(usize),
 }
 
 /// Programs along x of which one and the programs that run at a time can be counted in 32 bits.
@@ -56,18 +59,27 @@ impl Guarded {
     pub(super) fn of(artifact: &Artifact) -> Option<Box<Guarded>> {
         let guards = artifact.launch.guards().cloned().unwrap_or_default();
         let persistence = artifact.launch.persistence().cloned().unwrap_or_default();
-        if guards.is_empty() && persistence.is_empty() {
+        let pairs = Pairs::of(artifact);
+        if guards.is_empty() && persistence.is_empty() && pairs.is_empty() {
             return None;
         }
         let mut args = guards.args();
-        if !persistence.is_empty() {
+        if !persistence.is_empty() || !pairs.is_empty() {
             // Of the others only the compiled kernel says which it depends on.
             let numbers = artifact.params.iter().enumerate();
             let numbers = numbers.filter(|(_, param)| matches!(param.kind, ParamKind::Int(_)));
             args.extend(numbers.map(|(at, _)| at));
         }
         let (plain, persistent) = (OnceLock::new(), OnceLock::new());
-        Some(Box::new(Guarded { guards, persistence, args, last: Mutex::default(), plain, persistent }))
+        Some(Box::new(Guarded {
+            guards,
+            persistence,
+            args,
+            last: Mutex::default(),
+            plain,
+            persistent,
+            pairs,
+        }))
     }
 
     /// Whether a launch with these slots must say how far the memory of its arguments goes.
@@ -87,6 +99,7 @@ impl Guarded {
             Choice::Own => Ok(kernel),
             Choice::Plain => self.plain(kernel),
             Choice::Persistent => Ok(self.persistent(kernel)),
+            Choice::Paired(pair) => Ok(self.pairs.kernel(kernel, pair)),
         }
     }
 
@@ -114,14 +127,20 @@ impl Guarded {
         if !self.guards.hold(launch.grid, launch.args, launch.extents) {
             return Ok(Choice::Plain);
         }
-        let Some(residency) = self.residency(kernel)? else { return Ok(Choice::Own) };
+        if self.gains_by_loop(kernel, launch)? && self.may_loop(kernel, launch) {
+            return Ok(Choice::Persistent);
+        }
+        Ok(self.pairs.gain(kernel, launch)?.map_or(Choice::Own, Choice::Paired))
+    }
+
+    fn gains_by_loop(&self, kernel: &Kernel, launch: &Launch<'_>) -> Result<bool, RuntimeError> {
+        let Some(residency) = self.residency(kernel)? else { return Ok(false) };
         let programs: u64 = launch.grid.iter().copied().map(u64::from).product();
         if programs <= residency.programs() || launch.grid[0] > MOST_PROGRAMS {
-            return Ok(Choice::Own);
+            return Ok(false);
         }
-        let gains = self.persistence.hold(launch.grid, launch.args, launch.extents)
-            || residency.of_each == 1 && self.has_all_stages(kernel) && self.has_whole_rows(kernel, launch);
-        Ok(if gains && self.may_loop(kernel, launch) { Choice::Persistent } else { Choice::Own })
+        Ok(self.persistence.hold(launch.grid, launch.args, launch.extents)
+            || residency.of_each == 1 && self.has_all_stages(kernel) && self.has_whole_rows(kernel, launch))
     }
 
     /// How many programs the device runs at a time, where there is a kernel that loops over them.
@@ -183,21 +202,4 @@ fn compile_persistent(kernel: &Kernel) -> Result<Arc<Kernel>, RuntimeError> {
     let persistent = compile_again(kernel, options)?;
     let loops = persistent.artifact.launch.device().is_some_and(|facts| facts.persistent);
     if loops { Ok(persistent) } else { Err(another(kernel)) }
-}
-
-/// Compiles a kernel from its ttir with other options.
-fn compile_again(kernel: &Kernel, mut options: CompileOptions) -> Result<Arc<Kernel>, RuntimeError> {
-    let bytes = kernel.stage(TTIR)?.bytes.clone();
-    let file = format!("{}.{TTIR}", kernel.artifact.name);
-    let given = GivenStage { name: TTIR.to_owned(), file, bytes };
-    // A file in place of a later stage is what the launch is refused for.
-    options.extra.remove(IR_OVERRIDE);
-    let again = compile_given(&given, kernel.target(), &options, &Settings::current())?;
-    let is_alike = again.scratch() == kernel.scratch() && again.artifact.params == kernel.artifact.params;
-    if is_alike { Ok(again) } else { Err(another(kernel)) }
-}
-
-fn another(kernel: &Kernel) -> RuntimeError {
-    let name = &kernel.artifact.name;
-    RuntimeError::Internal(format!("`{name}` with another way to be launched is another kernel"))
 }

@@ -11,12 +11,14 @@
 //! (the ranks of a job), one compiles, and the others take the kernel from the disk. A cached start loads nothing of
 //! the code generator. What could not be kept on disk is said once on the standard error stream and does no harm.
 
+mod again;
 mod build;
 mod disk;
 mod given;
 mod guarded;
 mod kernel;
 mod once;
+mod pairs;
 mod reproducer;
 mod times;
 mod watch;

@@ -97,6 +97,9 @@ pub enum Condition {
     Apart([Piece; 2]),
     /// What a program accesses by one argument is not what it accesses by another.
     Clear(Clear),
+    /// A number is the same in both programs of each pair that lies side by side along x, of which the first has an
+    /// even position. No number is that where programs are odd in number along x, or more than 65,536.
+    Alike(usize),
 }
 
 /// Two arguments by which a program accesses memory.
@@ -123,6 +126,9 @@ pub struct Guards {
 /// The least and the greatest value of a number.
 type Bounds = (i64, i64);
 
+/// The most programs that [`Condition::Alike`] goes over.
+const MOST_ALIKE: u64 = 1 << 16;
+
 impl Guards {
     /// Whether every launch will do.
     pub fn is_empty(&self) -> bool {
@@ -139,12 +145,55 @@ impl Guards {
 
     /// Whether a launch is as it must be, where the memory of its arguments goes so far.
     pub fn hold(&self, grid: Grid, args: &[u64], extents: &[Extent]) -> bool {
+        let known = self.known(args, grid, &|axis| {
+            let count = i64::from(*grid.get(axis)?);
+            Some((0, count.max(1) - 1))
+        });
+        let alike = self.conditions.iter().filter_map(|condition| match condition {
+            Condition::Alike(number) => Some(*number),
+            _ => None,
+        });
+        self.conditions.iter().all(|condition| condition.holds(args, &known, extents))
+            && self.are_alike(grid, args, &alike.collect::<Vec<_>>())
+    }
+
+    /// The bounds of all numbers, for programs whose positions along an axis are given.
+    fn known(
+        &self,
+        args: &[u64],
+        grid: Grid,
+        positions: &dyn Fn(usize) -> Option<Bounds>,
+    ) -> Vec<Option<Bounds>> {
         let mut known: Vec<Option<Bounds>> = Vec::with_capacity(self.numbers.len());
         for number in &self.numbers {
-            let bounds = number.bounds(grid, args, &known);
+            let bounds = number.bounds((grid, positions), args, &known);
             known.push(bounds);
         }
-        self.conditions.iter().all(|condition| condition.holds(args, &known, extents))
+        known
+    }
+
+    /// Whether numbers are the same in both programs of each pair.
+    fn are_alike(&self, grid: Grid, args: &[u64], numbers: &[usize]) -> bool {
+        let [x, y, z] = grid;
+        let programs: u64 = grid.iter().copied().map(u64::from).product();
+        if numbers.is_empty() {
+            return true;
+        }
+        if !x.is_multiple_of(2) || programs > MOST_ALIKE {
+            return false;
+        }
+        let at = |x: u32, y: u32, z: u32| {
+            let known = self.known(args, grid, &|axis| {
+                let position = i64::from(*[x, y, z].get(axis)?);
+                Some((position, position))
+            });
+            let value = |&number: &usize| known[number].filter(|(least, greatest)| least == greatest);
+            numbers.iter().map(value).collect::<Option<Vec<_>>>()
+        };
+        let pairs = (0..z).flat_map(|z| (0..y).flat_map(move |y| (0..x / 2).map(move |pair| (pair, y, z))));
+        pairs
+            .into_iter()
+            .all(|(pair, y, z)| at(2 * pair, y, z).is_some_and(|one| at(2 * pair + 1, y, z) == Some(one)))
     }
 
     /// The arguments that it looks at, each once and in order.
@@ -156,7 +205,7 @@ impl Guards {
         let pieces = self.conditions.iter().flat_map(|condition| match condition {
             Condition::Apart(pieces) => pieces.iter().map(|piece| piece.base).collect(),
             Condition::Clear(clear) => clear.bases.to_vec(),
-            Condition::Within { .. } => Vec::new(),
+            Condition::Within { .. } | Condition::Alike(_) => Vec::new(),
         });
         let mut all: Vec<usize> = numbers.chain(pieces).collect();
         all.sort_unstable();
@@ -166,7 +215,12 @@ impl Guards {
 }
 
 impl Number {
-    fn bounds(&self, grid: Grid, args: &[u64], known: &[Option<Bounds>]) -> Option<Bounds> {
+    fn bounds(
+        &self,
+        (grid, positions): (Grid, &dyn Fn(usize) -> Option<Bounds>),
+        args: &[u64],
+        known: &[Option<Bounds>],
+    ) -> Option<Bounds> {
         let of = |at: usize| known.get(at).copied().flatten();
         match *self {
             Number::Arg { slot, bits } => {
@@ -175,7 +229,7 @@ impl Number {
                 Some((value, value))
             }
             Number::Constant(value) => Some((value, value)),
-            Number::Program(axis) => Some((0, i64::from(*grid.get(axis)?).max(1) - 1)),
+            Number::Program(axis) => positions(axis),
             Number::Programs(axis) => {
                 let count = i64::from(*grid.get(axis)?);
                 Some((count, count))
@@ -207,6 +261,7 @@ fn combine(by: Arith, one: Bounds, two: Bounds) -> Option<Bounds> {
         Arith::Min => Some((one.0.min(two.0), one.1.min(two.1))),
         Arith::Max => Some((one.0.max(two.0), one.1.max(two.1))),
         Arith::Div if two.0 > 0 => corners(one, two, i64::checked_div),
+        Arith::Rem if two.0 > 0 && one.0 == one.1 && two.0 == two.1 => corners(one, two, i64::checked_rem),
         Arith::Rem if two.0 > 0 => {
             let most = two.1 - 1;
             Some(match one {
@@ -238,6 +293,8 @@ impl Condition {
                 one.1 <= two.0 || two.1 <= one.0
             }
             Condition::Clear(clear) => clear.by_distance(args) || clear.by_extents(args, extents),
+            // Asked for all programs one by one.
+            Condition::Alike(_) => true,
         }
     }
 }
@@ -303,6 +360,7 @@ impl fmt::Display for Condition {
                 write!(f, "%{} {} apart %{} {}", one.base, one.bytes, two.base, two.bytes)
             }
             Condition::Clear(clear) => clear.fmt(f),
+            Condition::Alike(number) => write!(f, "{number} alike"),
         }
     }
 }
@@ -328,6 +386,7 @@ impl FromStr for Guards {
             Condition::Within { number, .. } => *number < guards.numbers.len(),
             Condition::Apart(pieces) => pieces.iter().all(|piece| piece.bytes < guards.numbers.len()),
             Condition::Clear(_) => true,
+            Condition::Alike(number) => *number < guards.numbers.len(),
         };
         let is_whole = guards.numbers.iter().enumerate().all(fits) && guards.conditions.iter().all(stands);
         if is_whole { Ok(guards) } else { Err(wrong(text)) }
@@ -384,6 +443,7 @@ impl FromStr for Condition {
                     high: high.parse().ok()?,
                 })
             }),
+            [number, "alike"] => at(number).map(Condition::Alike),
             [one, first, "apart", two, second] => {
                 let piece =
                     |base: &str, bytes| Some(Piece { base: at(base.strip_prefix('%')?)?, bytes: at(bytes)? });
@@ -451,6 +511,28 @@ mod tests {
         assert!(guards(text).hold([1, 1, 1], &[4], &[]));
         assert!(!guards(text).hold([1, 1, 1], &[5], &[]));
         assert!(guards(text).hold([1, 1, 1], &[0], &[]));
+    }
+
+    #[test]
+    fn numbers_are_alike_in_pairs_of_programs() {
+        // Row and column of a grouped order of tiles: groups of 8 rows, %0 columns, %1 rows.
+        let text = "%0:i32; %1:i32; 8; program 0; mul32 2 0; div32 3 4; mul32 5 2; sub32 1 6; min32 7 2; rem32 3 4; \
+                    div32 9 8; rem32 9 8; add32 6 11 | ";
+        let alike = |number: u32, grid, columns: u64, rows: u64| {
+            guards(&format!("{text}{number} alike")).hold(grid, &[columns, rows], &[])
+        };
+        assert!(alike(10, [33 * 16, 1, 1], 33, 16));
+        assert!(!alike(12, [33 * 16, 1, 1], 33, 16));
+        // The last group has three rows, so columns change within pairs.
+        assert!(!alike(10, [4 * 11, 1, 1], 4, 11));
+        // With one row in the last group, neighbours are of different columns.
+        assert!(!alike(10, [4 * 9, 1, 1], 4, 9));
+        // Programs are odd in number, or too many.
+        assert!(!alike(10, [33 * 15, 1, 1], 33, 15) && !alike(10, [1 << 16, 2, 1], 1 << 13, 8));
+        assert!(alike(10, [8, 3, 2], 1, 8));
+        // What counts is no one number.
+        assert!(!guards("0; %0:i32; counter 0 1 | 2 alike").hold([2, 1, 1], &[5], &[]));
+        assert!(guards("0; %0:i32; counter 0 1 | 2 alike").hold([2, 1, 1], &[1], &[]));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use crate::{ArgExpr, Guards, OptionValue};
 use std::fmt;
+use std::str::FromStr;
 
 /// Who runs a kernel, and what they must know for it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -66,6 +67,10 @@ pub struct DeviceFacts {
     /// What a launch of more programs than the device runs at a time must be to gain in any case by a kernel that loops
     /// over them; without conditions where there is no such kernel. Others gain where an SM runs one program at a time.
     pub persistence: Guards,
+    /// Whether two programs that lie side by side along x are a cluster, and each copies half of what both read.
+    pub paired: bool,
+    /// Tensors of which kernels in pairs could be made, and what a launch must be for each.
+    pub pairs: Vec<PairFacts>,
     /// Whether loops have fewer stages than they ask for, as shared memory is short.
     pub fewer_stages: bool,
     /// At which level of optimisation a driver assembles the code when it loads it; none where it is machine code
@@ -105,6 +110,8 @@ impl DeviceFacts {
             guards: Guards::default(),
             persistent: false,
             persistence: Guards::default(),
+            paired: false,
+            pairs: Vec::new(),
             fewer_stages: false,
             assembler_level: None,
         }
@@ -115,9 +122,42 @@ impl DeviceFacts {
         self.num_warps.saturating_sub(self.role_warps)
     }
 
+    /// Thread blocks of a cluster: those of one program, or one of each of two.
+    pub fn cluster(&self) -> u32 {
+        if self.paired { 2 } else { self.num_ctas }
+    }
+
     /// Lanes of a thread block.
     pub fn lanes(&self) -> u32 {
         self.num_warps.saturating_mul(self.warp_size)
+    }
+}
+
+/// A tensor of which two programs that lie side by side read the same.
+///
+/// Its text is `%1 if 8; program 0; … | 10 alike`.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct PairFacts {
+    /// The number of the argument that is its address.
+    pub base: usize,
+    /// What a launch must be for that.
+    pub guards: Guards,
+}
+
+impl fmt::Display for PairFacts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "%{} if {}", self.base, self.guards)
+    }
+}
+
+impl FromStr for PairFacts {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<PairFacts, String> {
+        let parts = text.strip_prefix('%').and_then(|text| text.split_once(" if "));
+        let (base, guards) = parts.ok_or_else(|| format!("`{text}` names no tensor and what it takes"))?;
+        let base = base.parse().map_err(|_| format!("`{base}` is no number of an argument"))?;
+        Ok(PairFacts { base, guards: guards.parse()? })
     }
 }
 
@@ -256,6 +296,7 @@ impl LaunchFacts {
             }
             LaunchFacts::Device(facts) => {
                 let maps: Vec<String> = facts.maps.iter().map(ToString::to_string).collect();
+                let pairs: Vec<String> = facts.pairs.iter().map(ToString::to_string).collect();
                 let mut own = scratch(&facts.global_scratch, &facts.profile_scratch);
                 own.extend([
                     ("num_warps", int(facts.asked_warps().into())),
@@ -269,6 +310,8 @@ impl LaunchFacts {
                     ("launch_guards", OptionValue::Str(text(&facts.guards))),
                     ("persistent", OptionValue::Bool(facts.persistent)),
                     ("persistence", OptionValue::Str(text(&facts.persistence))),
+                    ("paired", OptionValue::Bool(facts.paired)),
+                    ("pairs", OptionValue::Str(pairs.join(" or "))),
                     ("fewer_stages", OptionValue::Bool(facts.fewer_stages)),
                 ]);
                 own

@@ -24,8 +24,10 @@ pub use error::TargetError;
 pub use extents::{Extent, extents, pieces, with_extents};
 pub use guards::{Arith, Clear, Condition, Guards, Number, Piece};
 pub use host_code::HostCode;
-pub use launch::{DeviceFacts, HostFacts, LaunchFacts, MapElement, MapRecipe, ScratchFacts};
-pub use options::{COOPERATIVE, CompileOptions, OVERLAPPING, OptionRow, OptionValue, PERSISTENT};
+pub use launch::{DeviceFacts, HostFacts, LaunchFacts, MapElement, MapRecipe, PairFacts, ScratchFacts};
+pub use options::{
+    COOPERATIVE, CompileOptions, OVERLAPPING, OptionRow, OptionValue, PAIRED, PAIRS, PERSISTENT,
+};
 
 /// What the front end must know of a target before it can build ttir for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]

@@ -34,6 +34,14 @@ pub const OVERLAPPING: &str = "overlapping";
 /// launches of the runtime get such a kernel where they gain by it ([`crate::DeviceFacts::persistence`]).
 pub const PERSISTENT: &str = "persistence";
 
+/// The option, true, of a kernel whose launches have their programs in pairs wherever they can, or false. Without it
+/// they have where they gain by it ([`crate::DeviceFacts::pairs`]).
+pub const PAIRS: &str = "pairs";
+
+/// The option of a kernel that is compiled for such launches: the number of the argument that is the address of the
+/// tensor of which two read the same.
+pub const PAIRED: &str = "paired";
+
 /// All options of one compile. The common ones are fields; the target's own are in `extra`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct CompileOptions {

@@ -10,6 +10,7 @@ pub fn device_facts(arch: String, kernel: &lanes::Facts, options: &CompileOption
     };
     DeviceFacts {
         num_ctas: kernel.num_blocks,
+        paired: kernel.paired,
         global_scratch: scratch(kernel.global_scratch),
         profile_scratch: scratch(kernel.profile_scratch),
         cooperative: options.flag(target::COOPERATIVE),

@@ -146,6 +146,7 @@ impl<'a> Compile<'a> {
         let maps = maps::of_kernel(&layouts, of.op).map_err(wrong)?;
         let guards = maps::guards(&layouts, of.op).map_err(wrong)?;
         let persistence = maps::persistence(&layouts, of.op).map_err(wrong)?;
+        let pairs = maps::pairs(&layouts, of.op).map_err(wrong)?;
         let persistent = ttgir::programs_param(&layouts, of.entry()).is_some();
         let (arch, options) = (self.nvidia.arch, self.options);
         let written = self.shared.time(stage::PTX, |_| {
@@ -168,6 +169,7 @@ impl<'a> Compile<'a> {
             guards,
             persistent,
             persistence,
+            pairs,
             fewer_stages,
             kernel,
             effort: written.effort,
@@ -228,6 +230,7 @@ impl<'a> Compile<'a> {
             guards: facts.guards,
             persistent: facts.persistent,
             persistence: facts.persistence,
+            pairs: facts.pairs,
             fewer_stages: facts.fewer_stages,
             assembler_level: Some(facts.effort.level()),
             ..gpu::device_facts(arch.to_string(), &facts.kernel, self.options)

@@ -96,7 +96,7 @@ impl Emulator for Ptx {
         let how = Launch {
             grid: [x.saturating_mul(ctas), y, z],
             block: [call.facts.lanes(), 1, 1],
-            cluster: [ctas, 1, 1],
+            cluster: [call.facts.cluster(), 1, 1],
             dynamic_shared: call.artifact.shared as usize,
             arguments: self.arguments(call)?,
             schedule: 0,

@@ -1,7 +1,7 @@
 //! What is known of a kernel before it is assembled.
 
 use crate::ptx::Effort;
-use target::{Guards, KernelParam, MapRecipe};
+use target::{Guards, KernelParam, MapRecipe, PairFacts};
 
 /// What is known of a kernel once its PTX is written.
 pub(crate) struct Facts {
@@ -17,6 +17,8 @@ pub(crate) struct Facts {
     pub(crate) persistent: bool,
     /// What a launch must be to gain by that in any case.
     pub(crate) persistence: Guards,
+    /// Of which tensors two programs read the same, and what a launch must be for that.
+    pub(crate) pairs: Vec<PairFacts>,
     /// Whether loops have fewer stages than they ask for.
     pub(crate) fewer_stages: bool,
     /// What its launches need.

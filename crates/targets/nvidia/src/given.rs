@@ -55,6 +55,7 @@ pub(crate) fn facts(text: &str, min_shared: u32) -> Result<Facts, String> {
         num_warps: lanes.div_ceil(WARP),
         total_warps: lanes.div_ceil(WARP),
         num_blocks: number_behind(directives, ".reqnctapercluster").unwrap_or(1),
+        paired: false,
     };
     Ok(Facts {
         name,
@@ -63,6 +64,7 @@ pub(crate) fn facts(text: &str, min_shared: u32) -> Result<Facts, String> {
         guards: Guards::default(),
         persistent: false,
         persistence: Guards::default(),
+        pairs: Vec::new(),
         fewer_stages: false,
         kernel,
         effort: Effort::Full,

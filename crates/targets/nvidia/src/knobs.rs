@@ -2,8 +2,8 @@
 
 use crate::stage;
 use target::knobs::{KnobKind, KnobRow, KnobStanding};
-use target::{CompileOptions, OptionValue, PERSISTENT};
-use ttgir::{Machine, Persistence, Roles};
+use target::{CompileOptions, OptionValue, PAIRED, PAIRS, PERSISTENT};
+use ttgir::{Machine, Pairs, Persistence, Roles};
 
 use KnobKind::{Flag, OptFlag, OptText, Tool};
 use KnobStanding::{Compiles, Environment, Idle, Moot, Prints, Refused, Shows};
@@ -85,6 +85,9 @@ pub(crate) static ROWS: &[KnobRow] = &[
     row(PERSISTENT, &["DEUTERON_PERSISTENCE"], OptFlag,
         "Let all kernels with one loop over one dot that can do so loop over the programs of their launch (1) or none (0), in place of those whose \
          launches gain by it.").but(Compiles),
+    row(PAIRS, &["DEUTERON_PAIRS"], OptFlag,
+        "Let two programs that read the same be a cluster in which each copies half of that to both (TMA multicast) in all launches that can do so \
+         (1) or in none (0), in place of those that gain by it.").but(Compiles),
     row(knob::ROLES, &["DEUTERON_WARP_SPECIALIZE"], OptFlag,
         "Let warps of their own begin the bulk copies (TMA) of every loop that can have them (1) or of none (0), in place of those that say \
          `warp_specialize=True` or gain by it.").but(Compiles),
@@ -114,6 +117,12 @@ pub(crate) fn change(machine: &mut Machine, options: &CompileOptions) {
         Some(true) if machine.persistence != Persistence::Never => Persistence::Loop,
         Some(false) => Persistence::Never,
         _ => machine.persistence,
+    };
+    machine.pairs = match options.extra.get(PAIRED) {
+        _ if !machine.bulk_copy || choice(PAIRS) == Some(false) => Pairs::Never,
+        Some(OptionValue::Int(base)) => usize::try_from(*base).map_or(Pairs::Never, Pairs::Of),
+        _ if !options.guarded => Pairs::Never,
+        _ => machine.pairs,
     };
     if machine.roles != Roles::None
         && let Some(all) = choice(knob::ROLES)

@@ -6,7 +6,7 @@
 
 use ir::FloatKind::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use ttgir::machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number, Persistence, Roles};
+use ttgir::machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number, Pairs, Persistence, Roles};
 
 /// Lanes of a warp.
 pub(crate) const WARP: u32 = 32;
@@ -54,6 +54,7 @@ const SM_90: Machine = Machine {
     bulk_store: true,
     roles: Roles::Paying,
     persistence: Persistence::Noted,
+    pairs: Pairs::Noted,
     turns: None,
     reduction_bytes: 16,
     matrix_store: true,

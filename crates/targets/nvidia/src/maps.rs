@@ -7,7 +7,7 @@
 use crate::tensor_layout::{Element, TensorLayout};
 use emulator::{Swizzle, TensorMap};
 use ir::{FloatKind, Module, Op, Type};
-use target::{ArgExpr, Combine, Guards, MapElement, MapRecipe};
+use target::{ArgExpr, Combine, Guards, MapElement, MapRecipe, PairFacts};
 use ttgir::encoding::box_of;
 use ttgir::{MAP_WRITTEN, MapPart, MapParts, SharedEncoding, map_parts};
 use ttir::ops::func::FuncOp;
@@ -78,6 +78,14 @@ pub fn guards(module: &Module, kernel: Op) -> Result<Guards, String> {
 /// When the kernel says what nobody can read.
 pub fn persistence(module: &Module, kernel: Op) -> Result<Guards, String> {
     ttgir::persistence(module, kernel).map_or(Ok(Guards::default()), str::parse)
+}
+
+/// Of which tensors two programs of a kernel read the same.
+///
+/// # Errors
+/// When the kernel says what nobody can read.
+pub fn pairs(module: &Module, kernel: Op) -> Result<Vec<PairFacts>, String> {
+    ttgir::pairs(module, kernel).map(str::parse).collect()
 }
 
 fn of_type(ty: Type, parts: &MapParts, is_written: bool) -> Option<MapRecipe> {

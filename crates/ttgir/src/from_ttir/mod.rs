@@ -15,6 +15,7 @@ mod box_loads;
 mod cat;
 mod map_parts;
 mod maps;
+mod pairs;
 mod persist;
 mod scaled;
 
@@ -26,6 +27,8 @@ pub use map_parts::{Combine, MAP_OF, MapPart, MapParts, map_parts};
 pub(crate) use maps::KEEP_DESCRIPTORS;
 pub use maps::MAP_WRITTEN;
 pub(crate) use maps::{is_written, map_slot};
+pub use pairs::{HALVED, PAIRS, pairs};
+pub(crate) use pairs::{PAIR, is_halved};
 pub(crate) use persist::PERSIST;
 pub use persist::{PERSISTENCE, PROGRAMS, persistence, programs_param};
 pub(crate) use scaled::EXPAND_SCALED;
@@ -49,6 +52,7 @@ static FORMS: &[&PassRow] = &[
     &EXPAND_DESCRIPTORS,
     &SPLIT_PRECISION,
     &PERSIST,
+    &PAIR,
 ];
 
 /// Gives every block of a program a layout, for a machine and so many warps and blocks of a cluster.

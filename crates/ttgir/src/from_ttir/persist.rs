@@ -107,7 +107,7 @@ fn gain(module: &Module, kernel: Op) -> Option<String> {
 }
 
 /// The one loop of a kernel: over one dot whose operands bulk copies load, and as long in every program.
-fn loop_over_dot(module: &Module, kernel: Op, entry: Block, inside: &[Op]) -> Option<Op> {
+pub(super) fn loop_over_dot(module: &Module, kernel: Op, entry: Block, inside: &[Op]) -> Option<Op> {
     let mut loops = inside.iter().copied().filter(|&op| module.has(op, Traits::LOOP));
     let (dots, others) = (loops.next()?, loops.next());
     if others.is_some() || !module.is(dots, &FOR) || module.parent_op(dots) != Some(kernel) {
@@ -129,8 +129,8 @@ fn loop_over_dot(module: &Module, kernel: Op, entry: Block, inside: &[Op]) -> Op
     (is_whole && is_alike && count == 1).then_some(dots)
 }
 
-/// Whether a value is the same in every program.
-fn is_alike(module: &Module, value: Value) -> bool {
+/// Whether a value that is computed outside of loops is the same in every program.
+pub(super) fn is_alike(module: &Module, value: Value) -> bool {
     let (mut seen, mut stack) = (FxHashSet::default(), vec![value]);
     while let Some(value) = stack.pop() {
         let Def::Result(op, _) = module.def(value) else { continue };

@@ -56,14 +56,15 @@ pub static BARRIER_EXPECT: OpRow = OpRow {
 ir::op_view! {
     ArriveBarrierOp of ARRIVE_BARRIER {
         operands { alloc: One MUTABLE => Read, pred: Optional BOOL }
-        attrs { count: u32, per_warp: Flag }
+        attrs { count: u32, per_warp: Flag, in_pair "inPair": Flag }
     }
 }
 
 /// Arrives.
 pub static ARRIVE_BARRIER: OpRow = OpRow {
     name: "ttng.arrive_barrier",
-    doc: "`count` arrivals, if `pred` holds; with `per_warp`, so many by each warp that comes here, for its own accesses.",
+    doc: "`count` arrivals, if `pred` holds; with `per_warp`, so many by each warp that comes here, for its own accesses; \
+          with `inPair`, also at the same barrier of the other program of the pair.",
     effect: Effect::Atomic,
     format: Format::Text("$alloc, $count (, $pred)? attr-dict : type($alloc)"),
     ..ArriveBarrierOp::ROW

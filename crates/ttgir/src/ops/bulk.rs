@@ -37,13 +37,15 @@ ir::op_view! {
             dst: One MUTABLE => WriteGuarded,
             pred: One BOOL,
         }
+        attrs { multicast: Flag }
     }
 }
 
 /// Reads a box.
 pub static BULK_LOAD: OpRow = OpRow {
     name: "ttng.async_tma_copy_global_to_local",
-    doc: "Begins to copy the box at `coord` to shared memory, if `pred` holds; `barrier` counts the bytes.",
+    doc: "Begins to copy the box at `coord` to shared memory, if `pred` holds; `barrier` counts the bytes. With \
+          `multicast` this block copies its half to the memory of both of a pair of programs, and their barriers count it.",
     format: Format::Text(
         "$desc [ $coord ] $dst, $barrier, $pred attr-dict : type($desc), type($barrier) -> type($dst)",
     ),

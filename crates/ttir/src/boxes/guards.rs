@@ -136,6 +136,11 @@ impl GuardText {
         self.condition(format!("{number} in {low}..{high}"));
     }
 
+    /// A number is the same in both programs of each pair that lies side by side.
+    pub(super) fn alike(&mut self, number: usize) {
+        self.condition(format!("{number} alike"));
+    }
+
     /// From one scalar to another it is some way, and this far at most.
     pub(super) fn few(
         &mut self,

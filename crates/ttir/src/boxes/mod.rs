@@ -126,6 +126,29 @@ pub fn few_iterations(module: &Module, kernel: Op, op: Op, most: i64) -> Option<
     Some(guards)
 }
 
+/// What a launch must be for scalars to be the same in both programs of each pair that lies side by side; none where a
+/// launch cannot tell. `is_same` says of a scalar that it is the same in every program.
+pub fn alike(
+    module: &Module,
+    kernel: Op,
+    scalars: &[Value],
+    is_same: impl Fn(Value) -> bool,
+) -> Option<GuardText> {
+    let entry = FuncOp::new(module, kernel).entry();
+    let (mut forms, mut guards) = (Forms::new(module), GuardText::default());
+    // That there are pairs at all.
+    let zero = guards.constant(0);
+    guards.alike(zero);
+    for &scalar in scalars {
+        let sum = forms.scalar(scalar)?;
+        for atom in sum.atoms().filter(|&atom| !is_same(atom)) {
+            let number = guards.poly(&mut forms, entry, &Poly::atom(atom))?;
+            guards.alike(number);
+        }
+    }
+    Some(guards)
+}
+
 /// A box as an access describes it.
 struct Found {
     base: usize,

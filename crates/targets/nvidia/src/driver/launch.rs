@@ -14,8 +14,8 @@ use target::{DeviceFacts, Grid, Launch, Residency, TargetError};
 /// What the driver gets beyond the sizes of a launch.
 pub(super) fn attributes(facts: &DeviceFacts) -> SmallVec<[LaunchAttribute; 3]> {
     let mut attributes = SmallVec::new();
-    if facts.num_ctas > 1 {
-        attributes.push(LaunchAttribute::new(attribute::CLUSTER_DIMENSION, &[facts.num_ctas, 1, 1]));
+    if facts.cluster() > 1 {
+        attributes.push(LaunchAttribute::new(attribute::CLUSTER_DIMENSION, &[facts.cluster(), 1, 1]));
     }
     if facts.cooperative {
         attributes.push(LaunchAttribute::new(attribute::COOPERATIVE, &[1]));

@@ -11,7 +11,7 @@ use lanes::ops::combine_into;
 use lanes::{Cx, Handler, LaneValue, Result};
 use llir::{IntCompare, Op as LlirOp, Type, Value, Values};
 use ttgir::SharedEncoding;
-use ttgir::encoding::{box_of, boxes};
+use ttgir::encoding::{BoxAt, box_of, boxes};
 use ttgir::ops::barrier::{
     ARRIVE_BARRIER, ArriveBarrierOp, BARRIER_EXPECT, BarrierExpectOp, FENCE_ASYNC_GLOBAL, INIT_BARRIER,
     INVAL_BARRIER, InitBarrierOp, InvalBarrierOp, WAIT_BARRIER, WaitBarrierOp,
@@ -126,6 +126,16 @@ fn arrive(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let speaks = if of.per_warp() { speaks_for_warp(cx, condition) } else { speaks(cx, condition) };
     let arrive = Instruction::new("mbarrier.arrive.shared::cta.b64").sink().at(barrier);
     arrive.constant(count).when(speaks).effect(&mut cx.b);
+    if of.in_pair() {
+        let pointer = whole(cx, op, of.alloc())?;
+        let (rank, one) = (cx.target.block_id(&mut cx.b), cx.b.i32(1));
+        let other = cx.b.xor(rank, one);
+        let there = cx.target.peer(&mut cx.b, pointer, other);
+        let there = cx.b.cast(LlirOp::PTRTOINT, there, Type::I32);
+        // Plain: with an order of the cluster each arrival would wait for all of the lane's accesses.
+        let arrive = Instruction::new("mbarrier.arrive.shared::cluster.b64").sink().at(there);
+        arrive.constant(count).when(speaks).effect(&mut cx.b);
+    }
     Ok(())
 }
 
@@ -155,15 +165,77 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let corner = of.coord().iter().map(|&at| scalar(cx, op, at)).collect::<Result<Vec<_>>>()?;
     let map = scalar(cx, op, of.desc())?;
     let speaks = speaks(cx, Some(condition));
-    for (to, at) in places(cx, op, of.dst(), &corner)? {
+    let (target, corner, share) = if of.multicast() {
+        let half = Half::of(cx, op, of.dst())?;
+        let (target, corner) = half.begin(cx, target, &corner);
+        (target, corner, half.boxes)
+    } else {
+        (target, corner, usize::MAX)
+    };
+    let multicast = if of.multicast() { ".multicast::cluster" } else { "" };
+    for (to, at) in places(cx, op, of.dst(), &corner)?.into_iter().take(share) {
         let copy = Instruction::new(format!(
-            "cp.async.bulk.tensor.{}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+            "cp.async.bulk.tensor.{}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{multicast}",
             at.len()
         ));
         let copy = copy.at_offset((target, to.into())).in_tensor(map, at).at(barrier);
+        let copy = if of.multicast() { copy.constant(BOTH) } else { copy };
         copy.when(speaks).effect(&mut cx.b);
     }
     Ok(())
+}
+
+/// The blocks of a pair, as the mask of a copy to both.
+const BOTH: i64 = 0b11;
+
+/// The half of a block's boxes that one program of a pair copies.
+struct Half {
+    /// How many they are.
+    boxes: usize,
+    /// Bytes from a box to that of the other half.
+    bytes: i32,
+    /// The same in the tensor, by dimension.
+    steps: Vec<i32>,
+}
+
+impl Half {
+    fn of(cx: &Cx<'_>, op: Op, memory: IrValue) -> Result<Half> {
+        let ty = cx.module.ty(memory);
+        let parts = memdesc(ty).zip(SharedEncoding::of(ty));
+        let all = parts.and_then(|(desc, encoding)| {
+            boxes(encoding, desc.shape).map(|all| (all, elem_bytes(desc.elem) as i32))
+        });
+        let no_half = || cx.error(op, format!("{ty} has no two halves of boxes that lie alike"));
+        let (all, bytes) = all.filter(|(all, _)| all.len() % 2 == 0).ok_or_else(no_half)?;
+        let (first, second) = all.split_at(all.len() / 2);
+        let step = |one: &BoxAt, two: &BoxAt| {
+            let steps = two.corner.iter().zip(&one.corner).map(|(&two, &one)| two as i32 - one as i32);
+            ((two.offset as i32 - one.offset as i32) * bytes, steps.collect::<Vec<_>>())
+        };
+        let (distance, steps) = step(&first[0], &second[0]);
+        let is_alike = |(one, two)| step(one, two) == (distance, steps.clone());
+        if !first.iter().zip(second).all(is_alike) {
+            return Err(no_half());
+        }
+        Ok(Half { boxes: first.len(), bytes: distance, steps })
+    }
+
+    /// Where the half of this program begins, in shared memory and in the tensor, if the first one begins there.
+    fn begin(&self, cx: &mut Cx<'_>, target: Value, corner: &[Value]) -> (Value, Vec<Value>) {
+        let rank = cx.target.block_id(&mut cx.b);
+        let mut moved = |by: i32, from: Value| {
+            if by == 0 {
+                return from;
+            }
+            let ty = cx.b.ty(from);
+            let by = cx.b.i32(by);
+            let by = cx.b.mul(rank, by);
+            let by = cx.b.resize_signed(by, ty);
+            cx.b.add(from, by)
+        };
+        let corner = self.steps.iter().zip(corner).map(|(&by, &from)| moved(by, from)).collect();
+        (moved(self.bytes, target), corner)
+    }
 }
 
 /// Copies a block to a tensor, or combines it with what is there.

@@ -6,7 +6,7 @@ use lanes::Options;
 use nvidia::lower::Lanes;
 use nvidia::{machine, maps, pipeline, ptx};
 use ptx_isa::Arch;
-use target::{Guards, MapRecipe};
+use target::{Guards, MapRecipe, PairFacts};
 use ttgir::{Machine, Roles};
 use ttir::ops::func::{FuncOp, kernels};
 use ttir::testing::Random;
@@ -66,6 +66,10 @@ pub(crate) struct Compiled {
     pub(crate) tiled: bool,
     /// Whether it takes the number of programs and loops over them.
     pub(crate) persistent: bool,
+    /// Whether two programs are a cluster.
+    pub(crate) paired: bool,
+    /// Of which tensors two programs read the same.
+    pub(crate) pairs: Vec<PairFacts>,
     /// Bytes of the device's memory that it asks for.
     pub(crate) scratch: u64,
 }
@@ -195,6 +199,8 @@ pub(crate) fn compile_module(
         threads: facts.lanes * facts.total_warps,
         tiled: false,
         persistent: ttgir::programs_param(module, FuncOp::new(module, kernel).entry()).is_some(),
+        paired: facts.paired,
+        pairs: maps::pairs(module, kernel).expect("pairs"),
         scratch: facts.global_scratch.bytes,
     }
 }

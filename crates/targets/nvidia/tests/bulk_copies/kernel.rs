@@ -152,7 +152,7 @@ impl Kernel {
         let resident = if version.persistent { 1 + schedule as u32 % 2 } else { grid[0] };
         let launch = Launch {
             grid: [grid[0].min(resident), grid[1], grid[2]],
-            cluster: [1; 3],
+            cluster: [if version.paired { 2 } else { 1 }, 1, 1],
             block: [version.threads, 1, 1],
             dynamic_shared: version.shared as usize,
             arguments: entry.params.iter().zip(values).map(cut).collect(),

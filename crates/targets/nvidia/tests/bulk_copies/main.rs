@@ -10,6 +10,7 @@ mod guards;
 mod kernel;
 mod nests;
 mod order;
+mod pairs;
 mod parts;
 mod random;
 mod reductions;

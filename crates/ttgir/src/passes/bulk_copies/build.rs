@@ -2,11 +2,14 @@
 
 use crate::SharedEncoding;
 use crate::encoding::box_of;
+use crate::from_ttir::is_halved;
 use crate::ops::barrier::{
     BARRIER_EXPECT, BarrierExpectOp, FENCE_ASYNC_SHARED, INIT_BARRIER, INVAL_BARRIER, InitBarrierOp,
     WAIT_BARRIER,
 };
-use crate::ops::bulk::{BULK_LOAD, BULK_REDUCE, BULK_STORE, BULK_STORE_WAIT, BulkReduceOp, BulkStoreWaitOp};
+use crate::ops::bulk::{
+    BULK_LOAD, BULK_REDUCE, BULK_STORE, BULK_STORE_WAIT, BulkLoadOp, BulkReduceOp, BulkStoreWaitOp,
+};
 use crate::ops::shared::{AllocOp, MEMDESC_INDEX, allocate};
 use crate::types::memdesc_type;
 use ir::{Attr, Builder, Module, Op, Type, Value};
@@ -80,12 +83,13 @@ pub(crate) struct BulkTile<'a> {
     pub(crate) target: Value,
 }
 
-/// Begins a copy that a barrier counts, if a condition holds.
+/// Begins a copy that a barrier counts, if a condition holds; the half of a pair's program where each copies one.
 pub(crate) fn load(builder: &mut Builder<'_>, copy: &BulkTile<'_>, barrier: Value, condition: Value) {
     let mut operands = vec![copy.desc];
     operands.extend(copy.corner);
     operands.extend([barrier, copy.target, condition]);
-    builder.build_effect(&BULK_LOAD, &operands, &[]);
+    let is_halved = is_halved(builder.module, copy.desc);
+    builder.build_effect(&BULK_LOAD, &operands, &BulkLoadOp::attrs(is_halved));
 }
 
 /// Lets what lanes wrote to shared memory come before what copies read of it.

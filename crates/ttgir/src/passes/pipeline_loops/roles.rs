@@ -25,6 +25,7 @@ use super::nest::{Inner, Nest, Part, pays, says};
 use super::plan::PipelinePlan;
 use super::producer;
 use crate::machine::Roles;
+use crate::module::is_paired;
 use crate::ops::barrier::{ARRIVE_BARRIER, ArriveBarrierOp};
 use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT, WarpGroupDotWaitOp};
 use crate::ops::roles::{WARP_RETURN, WARP_SPECIALIZE, WARP_YIELD, WarpSpecializeOp};
@@ -55,6 +56,8 @@ pub(super) struct Reader {
     state: PipelineState,
     /// Whether more is read from the ring behind the loop.
     is_followed: bool,
+    /// Whether two programs fill each other's buffers.
+    is_paired: bool,
 }
 
 /// Whether a loop should have roles if it can: the one place where that is decided.
@@ -62,7 +65,7 @@ pub(super) fn should_have(module: &Module, op: Op, context: &Context) -> bool {
     match context.machine.roles {
         Roles::None => false,
         Roles::Asked => says(module, op),
-        Roles::Paying => says(module, op) || pays(module, op),
+        Roles::Paying => says(module, op) || pays(module, op) || is_paired(module),
         Roles::All => true,
     }
 }
@@ -77,7 +80,10 @@ pub(super) fn split(module: &mut Module, nest: &Nest, context: &Context) -> Vec<
     let blocks: Vec<Value> = copies.iter().map(|copy| make_ring(module, first, copy, slots)).collect();
     let mut builder = Builder::before(module, first);
     let full = make_barriers_for(&mut builder, slots, 1);
-    let empty = make_barriers_for(&mut builder, slots, context.config.num_warps);
+    let is_paired = is_paired(builder.module);
+    // Who copies to both programs of a pair waits for the warps of both.
+    let readers = context.config.num_warps * if is_paired { 2 } else { 1 };
+    let empty = make_barriers_for(&mut builder, slots, readers);
     let rings = Rings { blocks, barriers: Some(full) };
     let registers = (context.config.num_warps >= MANY_WARPS).then_some(FEW_REGISTERS);
     let roles = wrap(module, &nest.span, registers);
@@ -85,7 +91,7 @@ pub(super) fn split(module: &mut Module, nest: &Nest, context: &Context) -> Vec<
     producer::begin_copies(module, partition, nest, (&rings, empty), slots);
     let mut builder = Builder::before(module, first);
     let start = [-1, 0].map(|number| integer(&mut builder, Type::int(32), number));
-    let mut consumer = Consumer { rings: &rings, empty, slots, readers: Vec::new() };
+    let mut consumer = Consumer { rings: &rings, empty, slots, is_paired, readers: Vec::new() };
     consumer.parts(module, &nest.parts, start);
     let mut readers = consumer.readers;
     let is_repeated = nest.parts.iter().any(|part| part.has_outer_loop(module));
@@ -149,6 +155,7 @@ struct Consumer<'a> {
     rings: &'a Rings,
     empty: Value,
     slots: usize,
+    is_paired: bool,
     readers: Vec<Reader>,
 }
 
@@ -208,7 +215,8 @@ impl Consumer<'_> {
         let state = carry_state(module, &walk);
         let views = read(module, body, plan, self.rings, &state);
         let left = state.left.expect("a ring has several buffers");
-        self.readers.push(Reader { op, views, barriers: self.empty, state, is_followed: false });
+        let (barriers, is_paired) = (self.empty, self.is_paired);
+        self.readers.push(Reader { op, views, barriers, state, is_followed: false, is_paired });
         left
     }
 }
@@ -230,26 +238,27 @@ impl Reader {
         let mut builder = Builder::before(module, place);
         if !is_late {
             let index = self.state.reads.expect("a ring has several buffers");
-            return arrive(&mut builder, self.barriers, index, None);
+            return self.arrive(&mut builder, index, None);
         }
         let before = self.state.before.expect("a ring has several buffers");
         let is_later = compare(&mut builder, CmpIPredicate::Sgt, counter, lower);
-        arrive(&mut builder, self.barriers, before, Some(is_later));
+        self.arrive(&mut builder, before, Some(is_later));
         if self.is_followed {
             let number = module.args(body).iter().position(|&arg| arg == before).expect("the body's") - 1;
             let index = module.result(self.op, number);
             let mut builder = Builder::before(module, behind_waits(module, self.op));
             let has_any = compare(&mut builder, CmpIPredicate::Slt, lower, upper);
-            arrive(&mut builder, self.barriers, index, Some(has_any));
+            self.arrive(&mut builder, index, Some(has_any));
         }
     }
-}
 
-/// Every warp says for itself that it has read a buffer.
-fn arrive(builder: &mut Builder<'_>, barriers: Value, index: Value, condition: Option<Value>) {
-    let barrier = barrier_at(builder, barriers, index);
-    let operands: Vec<Value> = [barrier].into_iter().chain(condition).collect();
-    builder.build_effect(&ARRIVE_BARRIER, &operands, &ArriveBarrierOp::attrs(1, true));
+    /// Every warp says for itself that it has read a buffer.
+    fn arrive(&self, builder: &mut Builder<'_>, index: Value, condition: Option<Value>) {
+        let barrier = barrier_at(builder, self.barriers, index);
+        let operands: Vec<Value> = [barrier].into_iter().chain(condition).collect();
+        let attrs = ArriveBarrierOp::attrs(1, true, self.is_paired);
+        builder.build_effect(&ARRIVE_BARRIER, &operands, &attrs);
+    }
 }
 
 /// Whether dots may go on when an iteration ends.

@@ -215,7 +215,7 @@ fn new_warp(world: &World<'_>, team: &Team, block: usize, index: u32, within: [u
         live,
         targets: [0; 32],
         local: vec![0; code.local * 32],
-        cluster_phases: [0; 32],
+        cluster_phases: [None; 32],
         carry: 0,
         copies: Queue::default(),
         stores: Queue::default(),

@@ -101,8 +101,8 @@ pub(crate) struct Warp {
     /// Where each lane goes after [`Flow::Scatter`].
     pub(crate) targets: [u32; 32],
     pub(crate) local: Vec<u8>,
-    /// The phase of the cluster barrier that each lane arrived in.
-    pub(crate) cluster_phases: [u32; 32],
+    /// The phase of the cluster barrier that each lane arrived in, until it has waited.
+    pub(crate) cluster_phases: [Option<u32>; 32],
     /// The carry flag of each lane.
     pub(crate) carry: u32,
     pub(crate) copies: Queue<Copy>,

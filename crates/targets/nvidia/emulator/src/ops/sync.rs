@@ -156,7 +156,7 @@ fn warp(site: &mut Site<'_>) -> Decoded {
     Ok(run(move |step| Ok(step.members(member)?.err().unwrap_or(Flow::Next))))
 }
 
-/// `barrier.cluster`: programs of a cluster meet.
+/// `barrier.cluster`: programs of a cluster meet. Who arrives waits before it arrives again.
 fn cluster(site: &mut Site<'_>) -> Decoded {
     site.flags(&["aligned", "release", "relaxed", "acquire"]);
     let waits = match site.choice(&[("arrive", false), ("wait", true)]) {
@@ -170,24 +170,36 @@ fn cluster(site: &mut Site<'_>) -> Decoded {
         {
             return Ok(flow);
         }
-        let number = step.warp.number;
+        let (number, first) = (step.warp.number, step.mask.trailing_zeros());
         let live = step.team.live();
+        let arrived = step.warp.cluster_phases[first as usize];
+        if waits != arrived.is_some() {
+            let message = match waits {
+                true => "waits at the barrier of the cluster, and has not arrived there",
+                false => {
+                    "arrives at the barrier of the cluster, and has not waited since it arrived there before"
+                }
+            };
+            return Err(step.fault(FaultKind::Misuse, first, message.to_owned()));
+        }
         let team = &mut *step.team;
         let barrier = &mut team.cluster_barrier;
-        if !waits {
+        let Some(phase) = arrived else {
             team.clocks.release(number, &mut barrier.seen);
             for lane in lanes_of(step.mask) {
-                step.warp.cluster_phases[lane as usize] = barrier.phase;
+                step.warp.cluster_phases[lane as usize] = Some(barrier.phase);
             }
             barrier.arrived += step.mask.count_ones();
             barrier.settle(live);
             return Ok(Flow::Next);
-        }
-        let phase = step.warp.cluster_phases[step.mask.trailing_zeros() as usize];
+        };
         if barrier.phase == phase {
             return Ok(Flow::Wait(Wait::Cluster { phase }));
         }
         team.clocks.acquire(number, &barrier.completed_seen);
+        for lane in lanes_of(step.mask) {
+            step.warp.cluster_phases[lane as usize] = None;
+        }
         Ok(Flow::Next)
     }))
 }
