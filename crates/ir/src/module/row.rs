@@ -460,10 +460,11 @@ impl Registry {
         module: &'static OpRow,
         rules: ConstantRules,
     ) -> Registry {
-        let ops = dialects
-            .iter()
-            .flat_map(|d| d.families.iter().copied().flatten().map(|row| (row.name, *row)))
-            .collect();
+        let rows = || dialects.iter().flat_map(|d| d.families.iter().copied().flatten().copied());
+        if cfg!(debug_assertions) {
+            rows().for_each(crate::text::check_format);
+        }
+        let ops = rows().map(|row| (row.name, row)).collect();
         let types = dialects.iter().flat_map(|d| d.types.iter().map(|row| (row.name, *row))).collect();
         let attrs = dialects.iter().flat_map(|d| d.attrs.iter().map(|row| (row.name, *row))).collect();
         let dialects = dialects.iter().map(|dialect| dialect.name).collect();

@@ -1,6 +1,6 @@
 //! Reads the directive strings of [`crate::Format::Text`] into a list of steps, once for each row.
 
-use crate::module::row::OpRow;
+use crate::module::row::{Format, OpRow};
 use rustc_hash::FxHashMap;
 use std::sync::{OnceLock, RwLock};
 
@@ -48,8 +48,8 @@ pub(super) struct Directives {
 /// The steps of a row's directive string.
 ///
 /// # Panics
-/// When the string is malformed or names something the row does not declare: a mistake in the row that the first use of
-/// it, so any test, brings out.
+/// When the string is malformed or names something the row does not declare: a mistake in the row that any test brings
+/// out ([`check_format`]).
 pub(super) fn steps(row: &'static OpRow, text: &'static str) -> &'static Directives {
     static KNOWN: OnceLock<RwLock<FxHashMap<(usize, usize), &'static Directives>>> = OnceLock::new();
     let poisoned = "the table is only ever inserted into, so a panic elsewhere leaves it whole";
@@ -64,6 +64,16 @@ pub(super) fn steps(row: &'static OpRow, text: &'static str) -> &'static Directi
     let steps: &'static Directives = Box::leak(Box::new(Directives { steps, named: reader.named }));
     known.write().expect(poisoned).insert(key, steps);
     steps
+}
+
+/// Reads the directive string of a row, if it has one.
+///
+/// # Panics
+/// As [`steps`].
+pub(crate) fn check_format(row: &'static OpRow) {
+    if let Format::Text(text) = row.format {
+        steps(row, text);
+    }
 }
 
 struct Reader {

@@ -16,6 +16,7 @@ mod parse_type;
 mod print;
 mod print_attr;
 
+pub(crate) use format::check_format;
 pub use parse::{ParseError, ParseOptions, Parser, parse, parse_attr, parse_type};
 pub use parse_attr::NamedAttr;
 pub use parse_op::Arg;

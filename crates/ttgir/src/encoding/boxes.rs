@@ -15,6 +15,9 @@ const MAX_SIDE: u32 = 256;
 const MAX_RANK: usize = 5;
 /// What the bytes of a row must be a multiple of.
 const ROW_UNIT: u64 = 16;
+/// Rows that swizzle in all ways there are, whatever their width. The copy engine swizzles by addresses: a box of fewer
+/// rows behind another one would begin in the middle of them.
+const SWIZZLED_ROWS: i64 = 8;
 
 /// One box of a block.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,12 +29,12 @@ pub struct BoxAt {
 }
 
 impl SharedEncoding {
-    /// The encoding in which bulk copies leave blocks of a descriptor: the widest swizzle that fits. `None` for
-    /// elements that they do not know.
+    /// The encoding in which bulk copies leave blocks of a descriptor: the widest swizzle that fits, none for a few
+    /// rows. `None` for elements that they do not know.
     pub fn of_box(descriptor: Type) -> Option<SharedEncoding> {
         let (dims, bytes) = (shape(descriptor), elem_bytes(elem(descriptor)));
         let row = *dims.last()? as u64 * bytes;
-        let widths = [128, 64, 32].into_iter().filter(|_| dims.len() > 1);
+        let widths = [128, 64, 32].into_iter().filter(|_| has_all_ways(dims));
         let width = widths.into_iter().find(|&width| row >= u64::from(width)).unwrap_or(0);
         let whole = elem(descriptor).as_int() != Some(1) && matches!(bytes, 1 | 2 | 4 | 8);
         whole.then_some(SharedEncoding::Nvmma {
@@ -43,6 +46,11 @@ impl SharedEncoding {
             cga: Vec::new(),
         })
     }
+}
+
+/// Whether a box of a block of these sides has as many rows as swizzle differently.
+fn has_all_ways(shape: &[i64]) -> bool {
+    shape.split_last().is_some_and(|(_, outer)| outer.iter().product::<i64>() >= SWIZZLED_ROWS)
 }
 
 /// The sides of the box of one bulk copy for a block that lies so in shared memory; `None` where bulk copies leave no
@@ -62,6 +70,7 @@ pub fn box_of(encoding: &SharedEncoding, shape: &[i64]) -> Option<Vec<u32>> {
     let (&row, outer) = shape.split_last()?;
     let columns = if *width == 0 { row.min(i64::from(MAX_SIDE)) as u32 } else { width * 8 / bits };
     let fits = cga.is_empty()
+        && (*width == 0 || has_all_ways(shape))
         && shape.len() <= MAX_RANK
         && i64::from(columns) <= row
         && (u64::from(columns) * u64::from(*bits) / 8).is_multiple_of(ROW_UNIT);
@@ -120,6 +129,30 @@ mod tests {
         let shape = [512, 64];
         let corners: Vec<_> = boxes(&encoding(&shape), &shape).expect("boxes");
         assert_eq!(corners.iter().map(|at| at.offset).collect::<Vec<_>>(), [0, 256 * 64]);
+    }
+
+    #[test]
+    fn a_few_rows_are_not_swizzled() {
+        for (shape, width, sides) in [
+            ([8, 512], 128, [8, 64]),
+            ([4, 512], 0, [4, 256]),
+            ([1, 512], 0, [1, 256]),
+            ([4, 16], 0, [4, 16]),
+            ([8, 16], 32, [8, 16]),
+        ] {
+            let encoding = encoding(&shape);
+            let SharedEncoding::Nvmma { swizzling_byte_width, .. } = &encoding else {
+                panic!("{encoding:?}")
+            };
+            assert_eq!(*swizzling_byte_width, width, "{shape:?}");
+            assert_eq!(box_of(&encoding, &shape), Some(sides.to_vec()), "{shape:?}");
+            assert!(box_of(&SharedEncoding::of_box(wide()).expect("halves"), &[4, 512]).is_none());
+        }
+    }
+
+    /// Of rows of 128 bytes, swizzled.
+    fn wide() -> ir::Type {
+        tensordesc(&[64, 64], Type::float(FloatKind::F16))
     }
 
     #[test]

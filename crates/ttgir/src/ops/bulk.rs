@@ -129,7 +129,7 @@ ir::op_view! {
             strides: Variadic INT,
             src: One MEMDESC_ONLY => Read,
         }
-        attrs { kind "atomic_rmw_op": Rmw }
+        attrs { kind: Rmw }
     }
 }
 
