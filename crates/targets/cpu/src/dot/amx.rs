@@ -182,6 +182,7 @@ entry:"
         match self.form.start {
             Start::Sums => self.sums(LOAD),
             Start::Zero => self.zeros(),
+            Start::Given => unreachable!("for vector registers alone"),
         }
         self.line("  br label %step");
         self.inner_loop(&end);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{DotSpec, Operands};
+use super::{DotSpec, Operands, Start};
 use crate::dot::Definition;
 
 /// The register tile.
@@ -44,6 +44,8 @@ pub(super) struct Form {
     /// `k` is an argument, a multiple of `steps`, as are panels for long stretches of it; else it is that of the
     /// specification. What comes next is then asked for in time.
     pub(super) k_is_given: bool,
+    /// What sums begin with.
+    pub(super) start: Start,
 }
 
 /// How many steps of `k` one iteration of the inner loop does over a tile.
@@ -51,9 +53,10 @@ const STEPS: u32 = 2;
 
 impl Form {
     /// A tile: column panels are neighbours, `k` is known.
-    pub(super) fn tile(spec: &DotSpec, tile: Tile) -> Form {
+    pub(super) fn tile(spec: &DotSpec, tile: Tile, start: Start) -> Form {
         let groups = spec.k / spec.operands.group();
-        Form { panel_stride: tile.vectors * tile.lanes, steps: STEPS.min(groups), k_is_given: false }
+        let panel_stride = tile.vectors * tile.lanes;
+        Form { panel_stride, steps: STEPS.min(groups), k_is_given: false, start }
     }
 }
 
@@ -138,6 +141,11 @@ impl Writer<'_> {
         self.spec.operands.accumulator()
     }
 
+    /// A scalar zero of the accumulator's type.
+    fn zero(&self) -> &'static str {
+        if self.element() == "i32" { "0" } else { "0.0" }
+    }
+
     fn kernel(&mut self, symbol: &str) {
         let panel = self.tile.vectors * self.tile.lanes;
         let [rows, columns, _] = self.spec.used;
@@ -145,8 +153,9 @@ impl Writer<'_> {
         let blocks = spread(rows, self.tile.rows);
         let last = blocks.len() - 1;
         let k = if self.form.k_is_given { ", i64 %k" } else { "" };
+        let zero = if self.form.start == Start::Given { ", i1 %zero" } else { "" };
         self.line(&format!(
-            "define internal void @{symbol}(ptr noalias %a, ptr noalias %b, ptr noalias %c{k}) {} {{",
+            "define internal void @{symbol}(ptr noalias %a, ptr noalias %b, ptr noalias %c{k}{zero}) {} {{",
             self.spec.machine.attributes()
         ));
         self.line("entry:\n  br label %panel");
@@ -188,10 +197,14 @@ impl Writer<'_> {
                 "  %{p}.{name} = getelementptr inbounds {element}, ptr %{base}, i64 %{p}.{name}.offset"
             ));
         }
-        self.accumulators(&p, rows, "load");
         if self.form.k_is_given {
             self.ask_for_next(&p, rows);
         }
+        if self.form.start == Start::Given {
+            self.line(&format!("  br i1 %zero, label %{p}.k, label %{p}.sums"));
+            self.line(&format!("{p}.sums:"));
+        }
+        self.accumulators(&p, rows, "load");
         self.line(&format!("  br label %{p}.k"));
         self.inner_loop(&p, rows);
         self.line(&format!("{p}.done:"));
@@ -266,11 +279,19 @@ impl Writer<'_> {
         let turns_of_k = self.spec.used[2].div_ceil(self.spec.operands.group()).next_multiple_of(steps);
         let end = if self.form.k_is_given { "%k".to_owned() } else { turns_of_k.to_string() };
         self.line(&format!("{p}.k:"));
-        self.line(&format!("  %{p}.k.i = phi i64 [ 0, %{p} ], [ %{p}.k.next, %{p}.k ]"));
+        // Where sums are loaded, and where they are left to be zero.
+        let (sums, also, zeros) = match self.form.start {
+            Start::Given => {
+                let zero = if self.tile.lanes == 1 { self.zero() } else { "zeroinitializer" };
+                (format!("{p}.sums"), format!(", [ 0, %{p}.sums ]"), format!(" [ {zero}, %{p} ],"))
+            }
+            _ => (p.to_owned(), String::new(), String::new()),
+        };
+        self.line(&format!("  %{p}.k.i = phi i64 [ 0, %{p} ]{also}, [ %{p}.k.next, %{p}.k ]"));
         for row in 0..rows {
             for column in 0..self.tile.vectors {
                 self.line(&format!(
-                    "  %{p}.acc.{row}.{column} = phi {vector} [ %{p}.load.{row}.{column}, %{p} ], \
+                    "  %{p}.acc.{row}.{column} = phi {vector}{zeros} [ %{p}.load.{row}.{column}, %{sums} ], \
                      [ %{p}.sum.{row}.{column}, %{p}.k ]"
                 ));
             }

@@ -223,6 +223,8 @@ enum Start {
     Sums,
     /// Zero, whatever memory holds.
     Zero,
+    /// Zero or `C`, as an argument says.
+    Given,
 }
 
 impl DotKernel {
@@ -253,16 +255,27 @@ impl DotKernel {
         matches!(self.shape, Shape::Amx(_)).then_some(DotKernel { start: Start::Zero, ..self })
     }
 
+    /// The kernel that sets `C` to the product or adds it, as a further argument says: one text for both, because the
+    /// code of a kernel takes longer to make than a branch in it costs. Of vector registers alone.
+    pub fn from_either(self) -> Option<DotKernel> {
+        matches!(self.shape, Shape::Tile { .. }).then_some(DotKernel { start: Start::Given, ..self })
+    }
+
     /// The most vectors in a row of a register tile.
     fn widest(machine: VectorUnit) -> u32 {
         if machine.vector_registers >= 32 { 4 } else { 2 }
     }
 
-    /// The symbol of the kernel, without `@`. Its type is `void (ptr a, ptr b, ptr c)`.
+    /// The symbol of the kernel, without `@`. Its type is `void (ptr a, ptr b, ptr c)`, of [`DotKernel::from_either`]
+    /// `void (ptr a, ptr b, ptr c, i1 from_zero)`.
     pub fn symbol(&self) -> String {
         let DotSpec { m, n, k, operands, a_row_stride, b_row_stride, c_row_stride, used, .. } = self.spec;
         let strides = format!("{a_row_stride}.{b_row_stride}.{c_row_stride}");
-        let start = if self.start == Start::Zero { ".zero" } else { "" };
+        let start = match self.start {
+            Start::Sums => "",
+            Start::Zero => ".zero",
+            Start::Given => ".either",
+        };
         format!("dn.dot.{}.{m}x{n}x{k}.{strides}{}{start}", operands.name(), used_name(&used, &[m, n, k]))
     }
 
@@ -271,7 +284,7 @@ impl DotKernel {
         match self.shape {
             Shape::Tile { rows, vectors, lanes } => {
                 let tile = kernel::Tile { rows, vectors, lanes };
-                let form = kernel::Form::tile(&self.spec, tile);
+                let form = kernel::Form::tile(&self.spec, tile, self.start);
                 kernel::definitions(&self.symbol(), &self.spec, tile, form)
             }
             Shape::RowSums { rows, lanes } => {

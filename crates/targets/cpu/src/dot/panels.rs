@@ -158,7 +158,12 @@ impl PanelPlan {
         match self.shape {
             PanelShape::Vectors(tile) => {
                 let steps = STEPS.min(self.spec.step);
-                kernel::definitions(&symbol, &spec, tile, Form { panel_stride, steps, k_is_given: true })
+                kernel::definitions(
+                    &symbol,
+                    &spec,
+                    tile,
+                    Form { panel_stride, steps, k_is_given: true, start: Start::Sums },
+                )
             }
             PanelShape::Amx(block) => {
                 let most_k = Some(self.spec.depth);

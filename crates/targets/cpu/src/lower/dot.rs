@@ -5,17 +5,50 @@ use super::error::{LowerError, Result};
 use super::scratch::Buffer;
 use super::types;
 use crate::dot::{DotKernel, DotSpec, Operands, Transpose, interleave_pairs, interleave_quads};
-use ir::{Def, Op, Type as IrType, Value as IrValue};
+use ir::{Def, Module, Op, Type as IrType, Value as IrValue};
 use llir::{Purity, Type, Value};
 use ttir::ops::dot::MatmulOp;
+use ttir::ops::func;
 
 /// What a dot adds to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Starts {
     /// What the accumulator holds.
-    FromSums,
+    Sums,
+    /// The same, by the kernel that another dot begins at zero with.
+    SumsByEither,
     /// Nothing, whatever memory holds.
-    FromZero,
+    Zero,
+}
+
+impl Starts {
+    /// What a dot begins with.
+    fn of(module: &Module, op: Op) -> Starts {
+        let outward = std::iter::successors(Some(op), |&op| module.parent_op(op));
+        let function = outward.take_while(|&op| !module.is(op, &func::FUNC)).last().unwrap_or(op);
+        let begins_so = |other: Op| {
+            let is_dot = MatmulOp::of(module, other).is_some();
+            is_dot && begins_at_zero(module, other) && shapes(module, other) == shapes(module, op)
+        };
+        match () {
+            () if begins_at_zero(module, op) => Starts::Zero,
+            () if module.walk(function).into_iter().any(begins_so) => Starts::SumsByEither,
+            () => Starts::Sums,
+        }
+    }
+}
+
+/// Whether a dot adds to zeros, and is one that a kernel can begin so.
+fn begins_at_zero(module: &Module, op: Op) -> bool {
+    let has_columns = |shape: &[i64]| shape.last() != Some(&1);
+    let c = MatmulOp::new(module, op).c();
+    has_columns(types::shape(module.ty(c))) && super::operands::is_zero(module, c)
+}
+
+/// The shapes of the operands of a dot.
+fn shapes(module: &Module, op: Op) -> [&[i64]; 2] {
+    let dot = MatmulOp::new(module, op);
+    [dot.a(), dot.b()].map(|value| types::shape(module.ty(value)))
 }
 
 impl Emitter<'_> {
@@ -33,19 +66,13 @@ impl Emitter<'_> {
         };
         let result = dot.d();
         let sum = types::dot_operand(ttir::types::elem(module.ty(result)));
-        let starts = match super::operands::takes_amx(module, self.machine, op)
-            && super::operands::is_zero(module, c)
-        {
-            true => Starts::FromZero,
-            false => Starts::FromSums,
-        };
+        let starts = Starts::of(module, op);
         let accumulator = match starts {
-            Starts::FromZero => self.arena.block(types::shape(module.ty(c)), sum),
-            Starts::FromSums => self.accumulator(op, c, sum)?,
+            Starts::Zero => self.arena.block(types::shape(module.ty(c)), sum),
+            Starts::Sums | Starts::SumsByEither => self.accumulator(op, c, sum)?,
         };
-        let shapes = [a, b].map(|value| types::shape(module.ty(value)));
         let used = super::operands::used(module, op);
-        self.multiply((operands, starts), &tiles, &accumulator, (shapes, used))?;
+        self.multiply((operands, starts), &tiles, &accumulator, (shapes(module, op), used))?;
         self.buffers.insert(result, accumulator);
         Ok(())
     }
@@ -203,14 +230,22 @@ impl Emitter<'_> {
             machine: self.machine.dot(),
         };
         let plan = DotKernel::choose(&spec)?;
-        let plan = match starts {
-            Starts::FromZero => plan.from_zero().expect("asked for tile registers alone"),
-            Starts::FromSums => plan,
+        // Tile registers have a kernel of their own for zeros, vector registers one for both.
+        let (plan, is_zero) = match (starts, plan.from_zero(), plan.from_either()) {
+            (Starts::Zero, Some(zero), _) => (zero, None),
+            (Starts::Zero | Starts::SumsByEither, None, Some(either)) => {
+                (either, Some(self.b.bool(starts == Starts::Zero)))
+            }
+            (Starts::Sums | Starts::SumsByEither, ..) => (plan, None),
+            (Starts::Zero, None, None) => {
+                return Err(LowerError::new("one column is added to what is there, not to zeros"));
+            }
         };
         let (definitions, symbol) = (plan.definitions(), plan.symbol());
-        let bases: Vec<Value> =
+        let mut bases: Vec<Value> =
             [&tiles[0], &tiles[1], c].into_iter().map(|buffer| self.address(buffer)).collect();
         if rank == 2 {
+            bases.extend(is_zero);
             self.call_text(&definitions, &symbol, Type::VOID, &bases, Purity::Impure);
             return Ok(());
         }
@@ -225,6 +260,7 @@ impl Emitter<'_> {
                 let offset = self.b.mul(opened.iv, stride);
                 self.b.gep(lane, base, offset)
             })
+            .chain(is_zero)
             .collect();
         self.call_text(&definitions, &symbol, Type::VOID, &args, Purity::Impure);
         self.b.end_for(opened, &[]);

@@ -71,7 +71,7 @@ impl Emitter<'_> {
         let elem = types::dot_operand(ttir::types::elem(module.ty(result)));
         let sum = self.accumulator(op, c, elem)?;
         let used = [*m, *n, k].map(|size| size as u32);
-        self.multiply((Operands::F32, Starts::FromSums), &tiles, &sum, ([&a_shape, &b_shape], used))?;
+        self.multiply((Operands::F32, Starts::Sums), &tiles, &sum, ([&a_shape, &b_shape], used))?;
         self.buffers.insert(result, sum);
         Ok(())
     }

@@ -61,7 +61,7 @@ impl Emitter<'_> {
         if let Some(name) = exp_of_nonpositive(self.module, op) {
             return Ok(self.element(zeros, |ctx| ctx.maths(name, x))?);
         }
-        if super::operands::is_narrowed_for_amx(self.module, self.machine, op)
+        if super::operands::is_narrowed_for_pairs(self.module, self.machine, op)
             && let Some(made) = self.narrow_by_instruction(x[0])
         {
             return Ok(made);
@@ -75,18 +75,21 @@ impl Emitter<'_> {
     /// Vectors of binary32 as bits of bf16, by the instruction that takes what is denormal for zero.
     fn narrow_by_instruction(&mut self, value: Value) -> Option<Value> {
         const LANES: u32 = 16;
-        let ty = self.b.ty(value);
-        if ty.lane() != Type::F32 || !ty.lanes().is_multiple_of(LANES) {
+        let lanes = self.b.ty(value).lanes();
+        if self.b.ty(value).lane() != Type::F32 || !lanes.is_multiple_of(LANES) {
             return None;
         }
-        let to = Type::BF16.vector(LANES);
-        let mut parts: Vec<Value> = (0..ty.lanes())
-            .step_by(LANES as usize)
-            .map(|first| {
-                let part = self.b.slice(value, first, LANES);
-                let made = self.b.call_symbol(NARROW, to, &[part], Purity::Pure);
+        let registers: Vec<Value> =
+            (0..lanes).step_by(LANES as usize).map(|first| self.b.slice(value, first, LANES)).collect();
+        let mut parts: Vec<Value> = registers
+            .chunks(2)
+            .map(|two| {
+                // The first operand is the upper half; where there is none it is left out again.
+                let args = [two.get(1).copied().unwrap_or(two[0]), two[0]];
+                let made = self.b.call_symbol(NARROW, Type::BF16.vector(2 * LANES), &args, Purity::Pure);
                 let made = made.expect("the intrinsic has a result");
-                self.b.bitcast(made, Type::I16.vector(LANES))
+                let bits = self.b.bitcast(made, Type::I16.vector(2 * LANES));
+                if two.len() == 2 { bits } else { self.b.slice(bits, 0, LANES) }
             })
             .collect();
         while parts.len() > 1 {
@@ -96,8 +99,8 @@ impl Emitter<'_> {
     }
 }
 
-/// The instruction that makes bf16 of a whole register of binary32.
-const NARROW: &str = "llvm.x86.avx512bf16.cvtneps2bf16.512";
+/// The instruction that makes bf16 of two whole registers of binary32.
+const NARROW: &str = "llvm.x86.avx512bf16.cvtne2ps2bf16.512";
 
 /// The function that an exponential is where its argument is known not to be positive, as in a softmax.
 pub(crate) fn exp_of_nonpositive(module: &ir::Module, op: Op) -> Option<&'static str> {

@@ -203,7 +203,7 @@ impl Chunks<'_, '_> {
                     self.prefetch_row(&row, &pointer);
                 }
                 if let (Target::Run(address), Mask::All) = (&target, &mask)
-                    && let Some(behind) = self.prefetch_next(load.ptr(), *address, at)
+                    && let Some(behind) = self.prefetch_next(load, *address, at)
                 {
                     *loading = Loading::Behind(mask, target);
                     return Ok(Next::Needs(load.ptr(), behind));
@@ -290,7 +290,8 @@ impl Chunks<'_, '_> {
     /// Asks for what the next iteration of the loop will load: tiles of matrices lie in as many places as they have
     /// rows, too many for the processor to foresee. Answers the position to ask for instead where the next iteration is
     /// too far away.
-    fn prefetch_next(&mut self, pointer: IrValue, address: Value, at: &At) -> Option<At> {
+    fn prefetch_next(&mut self, load: LoadOp<'_>, address: Value, at: &At) -> Option<At> {
+        let pointer = load.ptr();
         let lane = self.pointee(self.module.ty(pointer));
         let is_line_start = at.dims.iter().all(|index| match index {
             Index::Known(linear, _) => (linear.constant * i64::from(lane.lane_bytes())) % LINE == 0,
@@ -302,9 +303,11 @@ impl Chunks<'_, '_> {
         if let Some(behind) = self.row_behind(pointer, lane, at) {
             return Some(behind);
         }
-        let by = match self.move_of(pointer)? {
-            Amount::Constant(by) => self.b.i64(by),
-            Amount::Scalar(by) => *self.scalars.get(&by)?,
+        let by = match self.move_of(pointer) {
+            Some(Amount::Constant(by)) => self.b.i64(by),
+            Some(Amount::Scalar(by)) => *self.scalars.get(&by)?,
+            None if self.here().is_packing => self.growth_in_loop(load.op, pointer)?,
+            None => return None,
         };
         let next = self.b.gep(lane, address, by);
         self.prefetch_chunk(next, lane, Cache::First);

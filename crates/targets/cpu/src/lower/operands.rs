@@ -81,9 +81,10 @@ pub(crate) fn used(module: &ir::Module, op: ir::Op) -> [u32; 3] {
     dot.used().unwrap_or(all).map(|size| u32::try_from(size).unwrap_or(u32::MAX))
 }
 
-/// Whether an operation rounds binary32 to bf16 for nothing but dots by AMX, to which denormal numbers are zero anyway.
-pub(crate) fn is_narrowed_for_amx(module: &ir::Module, machine: &Subtarget, op: ir::Op) -> bool {
-    if !machine.has_amx_bf16 || !machine.has_bf16_pairs || !module.is(op, &arith_cast::TRUNCF) {
+/// Whether an operation rounds binary32 to bf16 for nothing but dots of pairs, to which denormal numbers are zero
+/// anyway.
+pub(crate) fn is_narrowed_for_pairs(module: &ir::Module, machine: &Subtarget, op: ir::Op) -> bool {
+    if !machine.has_bf16_pairs || !module.is(op, &arith_cast::TRUNCF) {
         return false;
     }
     let value = module.result(op, 0);
@@ -91,7 +92,8 @@ pub(crate) fn is_narrowed_for_amx(module: &ir::Module, machine: &Subtarget, op: 
     of(value) == Some(FloatKind::BF16)
         && of(UnaryOp::new(module, op).src()) == Some(FloatKind::F32)
         && module.uses(value).iter().all(|&(user, index)| {
-            index < 2 && MatmulOp::of(module, user).is_some() && takes_amx(module, machine, user)
+            let is_operand = index < 2 && MatmulOp::of(module, user).is_some();
+            is_operand && matches!(multiplied(module, machine, user), Some((Operands::Bf16Pairs, _)))
         })
 }
 

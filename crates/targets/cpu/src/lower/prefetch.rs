@@ -16,6 +16,7 @@ use ttir::ops::access::AccessOp;
 use ttir::ops::control::ForOp;
 use ttir::ops::forms::BinaryOp;
 use ttir::ops::program::{Axis, ProgramIdOp};
+use ttir::ops::shape::SplatOp;
 use ttir::ops::{arith_cast, arith_int, constant, program, shape};
 
 /// What goes over the rows.
@@ -112,6 +113,16 @@ impl Chunks<'_, '_> {
         None
     }
 
+    /// By how many elements the addresses of a load grow from one iteration of the loop around it to the next, where
+    /// they follow from its counter.
+    pub(crate) fn growth_in_loop(&mut self, load: Op, pointer: IrValue) -> Option<Value> {
+        let of = *loops_around(self.module, load).first()?;
+        match self.growth(pointer, Repeat::Iterations(of), DEPTH)? {
+            Growth::By(by) => Some(by),
+            Growth::None => None,
+        }
+    }
+
     /// The distance to the row that is asked for, given that to the next one and the bytes of a row.
     fn rows_ahead(&mut self, by: Value, bytes: i64) -> Value {
         match AHEAD / bytes {
@@ -186,10 +197,12 @@ impl Chunks<'_, '_> {
             .map(|&operand| self.growth(operand, repeat, depth))
             .collect::<Option<_>>()?;
         match &parts[..] {
-            [only] if row.is(&shape::SPLAT) || row.is(&arith_cast::EXTSI) => match only {
-                Growth::None => Some(Growth::None),
-                Growth::By(by) => Some(Growth::By(*by)),
-            },
+            [only] if row.traits.has(Traits::VIEW) || row.is(&shape::SPLAT) || row.is(&arith_cast::EXTSI) => {
+                match only {
+                    Growth::None => Some(Growth::None),
+                    Growth::By(by) => Some(Growth::By(*by)),
+                }
+            }
             [a, b] if row.traits.has(Traits::ADDS) => Some(match (a, b) {
                 (Growth::None, Growth::None) => Growth::None,
                 (Growth::By(by), Growth::None) | (Growth::None, Growth::By(by)) => Growth::By(*by),
@@ -207,6 +220,10 @@ impl Chunks<'_, '_> {
             (Growth::By(by), Growth::None) => (*by, two.rhs()),
             (Growth::None, Growth::By(by)) => (*by, two.lhs()),
             (Growth::By(_), Growth::By(_)) => return None,
+        };
+        let factor = match SplatOp::def(self.module, factor) {
+            Some(splat) => splat.src(),
+            None => factor,
         };
         if ttir::types::is_tensor(self.module.ty(factor)) {
             return None;

@@ -282,6 +282,57 @@ fn integer_kernels_wrap_around() {
 }
 
 #[test]
+fn a_kernel_begins_at_zero_or_with_sums() {
+    let mut random = Random::fresh();
+    for isa in native::isas() {
+        let plans: Vec<(DotSpec, DotKernel)> = [Operands::I32, Operands::F32]
+            .into_iter()
+            .flat_map(|operands| specs(operands, machine(&isa)))
+            .filter_map(|spec| Some((spec, DotKernel::choose(&spec).expect("a legal shape").from_either()?)))
+            .collect();
+        assert!(plans.iter().any(|(spec, _)| spec.n == 128));
+        let object = load_kernels(plans.iter().map(|(_, plan)| plan.definitions()), &isa);
+        for (spec, plan) in &plans {
+            // Small integers, which singles hold exactly.
+            let mut tile = |rows, columns, stride| -> Vec<i32> {
+                (0..extent(rows, columns, stride)).map(|_| random.bits() as i32 % 100).collect()
+            };
+            let a = tile(spec.m, spec.k, spec.a_row_stride);
+            let b = tile(spec.k, spec.n, spec.b_row_stride);
+            let c = tile(spec.m, spec.n, spec.c_row_stride);
+            let encode = |values: &[i32]| -> Vec<u32> {
+                let bits = |&value: &i32| match spec.operands {
+                    Operands::F32 => (value as f32).to_bits(),
+                    _ => value as u32,
+                };
+                values.iter().map(bits).collect()
+            };
+            let address = object.symbol(&plan.symbol()).expect("it is defined");
+            type Kernel = extern "C" fn(*const u32, *const u32, *mut u32, bool);
+            // SAFETY: the symbol is a kernel of this type, and the slices hold all rows with their strides.
+            let kernel = unsafe { std::mem::transmute::<usize, Kernel>(address) };
+            for from_zero in [false, true] {
+                let mut got = encode(&c);
+                kernel(encode(&a).as_ptr(), encode(&b).as_ptr(), got.as_mut_ptr(), from_zero);
+                let want: Vec<i32> = (0..c.len() as u32)
+                    .map(|index| {
+                        let (row, column) = (index / spec.c_row_stride, index % spec.c_row_stride);
+                        let is_sum = column < spec.n;
+                        let start = if from_zero && is_sum { 0 } else { c[index as usize] };
+                        (0..if is_sum { spec.k } else { 0 }).fold(start, |sum, step| {
+                            let (left, right) =
+                                (row * spec.a_row_stride + step, step * spec.b_row_stride + column);
+                            sum + a[left as usize] * b[right as usize]
+                        })
+                    })
+                    .collect();
+                assert_eq!(got, encode(&want), "{spec:?}, from zero: {from_zero}");
+            }
+        }
+    }
+}
+
+#[test]
 fn panels_are_interleaved_in_place() {
     let shapes = [[2, 4, 1, 4], [8, 16, 3, 64], [32, 64, 2, 1040], [2, 8, 2, 8]];
     let mut random = Random::fresh();
