@@ -279,3 +279,64 @@ fn quotients_by_one_number_are_rounded_like_any() {
         }
     }
 }
+
+/// A kernel `(x, out)` over a matrix, whose rows are reduced.
+fn rows_kernel(rows: usize, columns: usize, op: &str) -> String {
+    format!(
+        "module {{
+  tt.func public @rows(%in: !tt.ptr<f32>, %out: !tt.ptr<f32>) {{
+    %row = tt.make_range {{end = {rows} : i32, start = 0 : i32}} : tensor<{rows}xi32>
+    %column = tt.make_range {{end = {columns} : i32, start = 0 : i32}} : tensor<{columns}xi32>
+    %long = arith.constant dense<{columns}> : tensor<{rows}xi32>
+    %start = arith.muli %row, %long : tensor<{rows}xi32>
+    %starts = tt.expand_dims %start {{axis = 1 : i32}} : tensor<{rows}xi32> -> tensor<{rows}x1xi32>
+    %line = tt.expand_dims %column {{axis = 0 : i32}} : tensor<{columns}xi32> -> tensor<1x{columns}xi32>
+    %a = tt.broadcast %starts : tensor<{rows}x1xi32> -> tensor<{rows}x{columns}xi32>
+    %b = tt.broadcast %line : tensor<1x{columns}xi32> -> tensor<{rows}x{columns}xi32>
+    %at = arith.addi %a, %b : tensor<{rows}x{columns}xi32>
+    %from = tt.splat %in : !tt.ptr<f32> -> tensor<{rows}x{columns}x!tt.ptr<f32>>
+    %there = tt.addptr %from, %at : tensor<{rows}x{columns}x!tt.ptr<f32>>, tensor<{rows}x{columns}xi32>
+    %x = tt.load %there : tensor<{rows}x{columns}x!tt.ptr<f32>>
+    %r = \"tt.reduce\"(%x) <{{axis = 1 : i32}}> ({{
+    ^bb0(%l: f32, %m: f32):
+      %c = {op} %l, %m : f32
+      tt.reduce.return %c : f32
+    }}) : (tensor<{rows}x{columns}xf32>) -> tensor<{rows}xf32>
+    %to = tt.splat %out : !tt.ptr<f32> -> tensor<{rows}x!tt.ptr<f32>>
+    %place = tt.addptr %to, %row : tensor<{rows}x!tt.ptr<f32>>, tensor<{rows}xi32>
+    tt.store %place, %r : tensor<{rows}x!tt.ptr<f32>>
+    tt.return
+  }}
+}}"
+    )
+}
+
+#[test]
+fn rows_of_a_matrix_are_reduced_one_by_one() {
+    for arch in processors() {
+        for (rows, columns) in [(1, 64), (2, 32), (4, 16), (4, 256), (8, 64), (64, 32), (64, 64), (512, 16)] {
+            for op in ["arith.addf", "arith.maxnumf", "arith.minnumf"] {
+                let kernel = Kernel::with_arch(&rows_kernel(rows, columns, op), arch);
+                // Sums of small integers are exact in any order.
+                let mut x: Vec<f32> =
+                    (0..rows * columns).map(|i| ((i * 7919 + i / columns) % 2003) as f32 - 999.0).collect();
+                if op != "arith.addf" {
+                    x.iter_mut().step_by(3).for_each(|x| *x = f32::NAN);
+                    x[..columns].fill(f32::NAN);
+                }
+                let mut out = vec![-7.5f32; rows + 16];
+                kernel.run([1, 1, 1], &[at(&mut x), at(&mut out)]);
+                for (row, values) in x.chunks(columns).enumerate() {
+                    let want = match op {
+                        "arith.addf" => values.iter().sum(),
+                        "arith.maxnumf" => values.iter().copied().fold(f32::NAN, f32::max),
+                        _ => values.iter().copied().fold(f32::NAN, f32::min),
+                    };
+                    let same = out[row] == want || out[row].is_nan() && want.is_nan();
+                    assert!(same, "{arch}: {op} of {rows}x{columns}, row {row}: {} {want}", out[row]);
+                }
+                assert!(out[rows..].iter().all(|&rest| rest == -7.5), "{arch}: {op} of {rows}x{columns}");
+            }
+        }
+    }
+}

@@ -44,6 +44,8 @@ pub(super) struct Form {
     /// `k` is an argument, a multiple of `steps`, as are panels for long stretches of it; else it is that of the
     /// specification. What comes next is then asked for in time.
     pub(super) k_is_given: bool,
+    /// How many rows and columns are multiplied are arguments, from one to what is used.
+    pub(super) is_part: bool,
     /// What sums begin with.
     pub(super) start: Start,
 }
@@ -56,7 +58,7 @@ impl Form {
     pub(super) fn tile(spec: &DotSpec, tile: Tile, start: Start) -> Form {
         let groups = spec.k / spec.operands.group();
         let panel_stride = tile.vectors * tile.lanes;
-        Form { panel_stride, steps: STEPS.min(groups), k_is_given: false, start }
+        Form { panel_stride, steps: STEPS.min(groups), k_is_given: false, is_part: false, start }
     }
 }
 
@@ -154,12 +156,21 @@ impl Writer<'_> {
         let last = blocks.len() - 1;
         let k = if self.form.k_is_given { ", i64 %k" } else { "" };
         let zero = if self.form.start == Start::Given { ", i1 %zero" } else { "" };
+        let part = if self.form.is_part { ", i64 %rows, i64 %columns" } else { "" };
         self.line(&format!(
-            "define internal void @{symbol}(ptr noalias %a, ptr noalias %b, ptr noalias %c{k}{zero}) {} {{",
+            "define internal void @{symbol}(ptr noalias %a, ptr noalias %b, ptr noalias %c{k}{part}{zero}) {} {{",
             self.spec.machine.attributes()
         ));
-        self.line("entry:\n  br label %panel");
-        self.line("panel:");
+        self.line("entry:");
+        let mut end = panels.to_string();
+        if self.form.is_part {
+            let more = panel - 1;
+            self.line(&format!("  %columns.up = add nuw nsw i64 %columns, {more}"));
+            self.line(&format!("  %panels = udiv i64 %columns.up, {panel}"));
+            end = "%panels".to_owned();
+            blocks.iter().enumerate().for_each(|(index, &block)| self.count_blocks(index, block));
+        }
+        self.line("  br label %panel\npanel:");
         self.line(&format!("  %panel.i = phi i64 [ 0, %entry ], [ %panel.next, %rows{last}.end ]"));
         self.line(&format!("  %column = mul nuw nsw i64 %panel.i, {panel}"));
         let element = self.element();
@@ -171,13 +182,28 @@ impl Writer<'_> {
             let from = if index == 0 { "panel".to_owned() } else { format!("rows{}.end", index - 1) };
             self.row_blocks(index, block, &from);
             if index != last {
-                self.line(&format!("  br label %rows{}", index + 1));
+                let next = index + 1;
+                match self.form.is_part {
+                    true => self
+                        .line(&format!("  br i1 %rows{next}.any, label %rows{next}, label %rows{next}.end")),
+                    false => self.line(&format!("  br label %rows{next}")),
+                }
             }
         }
         self.line("  %panel.next = add nuw nsw i64 %panel.i, 1");
-        self.line(&format!("  %panel.done = icmp eq i64 %panel.next, {panels}"));
+        self.line(&format!("  %panel.done = icmp eq i64 %panel.next, {end}"));
         self.line("  br i1 %panel.done, label %exit, label %panel");
         self.line("exit:\n  ret void\n}");
+    }
+
+    /// Whether any of these blocks has a row that is multiplied, and then how many have.
+    fn count_blocks(&mut self, index: usize, Blocks { first, rows, count }: Blocks) {
+        let p = format!("rows{index}");
+        self.line(&format!("  %{p}.any = icmp ugt i64 %rows, {first}"));
+        self.line(&format!("  %{p}.up = add i64 %rows, {}", i64::from(rows) - 1 - i64::from(first)));
+        self.line(&format!("  %{p}.blocks = udiv i64 %{p}.up, {rows}"));
+        self.line(&format!("  %{p}.few = icmp ult i64 %{p}.blocks, {count}"));
+        self.line(&format!("  %{p}.count = select i1 %{p}.few, i64 %{p}.blocks, i64 {count}"));
     }
 
     /// The loop over row blocks of one height; ends inside the block `rows<index>.end`.
@@ -210,6 +236,7 @@ impl Writer<'_> {
         self.line(&format!("{p}.done:"));
         self.accumulators(&p, rows, "store");
         self.line(&format!("  %{p}.next = add nuw nsw i64 %{p}.i, 1"));
+        let count = if self.form.is_part { format!("%{p}.count") } else { count.to_string() };
         self.line(&format!("  %{p}.last = icmp eq i64 %{p}.next, {count}"));
         self.line(&format!("  br i1 %{p}.last, label %{p}.end, label %{p}"));
         self.line(&format!("{p}.end:"));

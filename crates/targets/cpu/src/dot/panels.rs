@@ -42,6 +42,8 @@ pub struct PanelSpec {
 pub struct PanelPlan {
     spec: PanelSpec,
     shape: PanelShape,
+    /// Whether arguments say how many rows and columns are multiplied.
+    is_part: bool,
 }
 
 /// What multiplies a panel at once.
@@ -99,7 +101,18 @@ impl PanelPlan {
                 what: format!("no panels of {depth} for {operands:?} in steps of {step}"),
             });
         }
-        Ok(PanelPlan { spec: *spec, shape })
+        Ok(PanelPlan { spec: *spec, shape, is_part: false })
+    }
+
+    /// Whether there is a kernel that multiplies fewer rows and columns, as it turns out at run time; of vector
+    /// registers alone.
+    pub fn stops_early(&self) -> bool {
+        matches!(self.shape, PanelShape::Vectors(_))
+    }
+
+    /// That kernel.
+    pub fn of_a_part(self) -> PanelPlan {
+        PanelPlan { is_part: self.stops_early(), ..self }
     }
 
     /// The columns of a panel of `B`.
@@ -142,12 +155,17 @@ impl PanelPlan {
         matches!(self.shape, PanelShape::Amx(_))
     }
 
-    /// The symbol of the kernel, without `@`. Its type is `void (ptr a, ptr b, ptr c, i64 k)`, and with orders
-    /// `void (ptr a, ptr b, ptr c, i64 k, i1 by_rows)`.
+    /// The symbol of the kernel, without `@`. Its type is `void (ptr a, ptr b, ptr c, i64 k)`, with orders
+    /// `void (ptr a, ptr b, ptr c, i64 k, i1 by_rows)`, and of a part `void (ptr a, ptr b, ptr c, i64 k, i64 rows, i64
+    /// columns)`, where both are from one to what is used.
     pub fn symbol(&self) -> String {
         let PanelSpec { m, n, step, depth, operands, a_row_stride, c_row_stride, used, .. } = self.spec;
         let used = super::used_name(&used, &[m, n]);
-        format!("dn.panels.{}.{m}x{n}x{step}.{depth}.{a_row_stride}.{c_row_stride}{used}", operands.name())
+        let part = if self.is_part { ".part" } else { "" };
+        format!(
+            "dn.panels.{}.{m}x{n}x{step}.{depth}.{a_row_stride}.{c_row_stride}{used}{part}",
+            operands.name()
+        )
     }
 
     /// The text of the kernel and of the declarations it needs, each with its symbol: emit each symbol once.
@@ -162,7 +180,7 @@ impl PanelPlan {
                     &symbol,
                     &spec,
                     tile,
-                    Form { panel_stride, steps, k_is_given: true, start: Start::Sums },
+                    Form { panel_stride, steps, k_is_given: true, is_part: self.is_part, start: Start::Sums },
                 )
             }
             PanelShape::Amx(block) => {

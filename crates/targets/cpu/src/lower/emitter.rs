@@ -92,6 +92,21 @@ pub(crate) struct Kept {
     pub(crate) why: Why,
 }
 
+/// A reduction of which the lanes of each row are still to be combined.
+#[derive(Clone, Debug)]
+pub(crate) struct RowFold {
+    /// The operation.
+    pub(crate) op: Op,
+    /// The vector of each row.
+    pub(crate) partials: Buffer,
+    /// What becomes of the rows.
+    pub(crate) result: Buffer,
+    /// How many there are.
+    pub(crate) rows: i64,
+    /// The lanes of each.
+    pub(crate) lanes: u32,
+}
+
 /// What is known of a region, which may be the body of a loop.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Place {
@@ -150,6 +165,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) virtuals: Virtuals,
     /// Which groups load what.
     pub(crate) passes: Passes,
+    /// Reductions of the walk that is open whose lanes are still to be combined.
+    pub(crate) row_folds: Vec<RowFold>,
     /// Whether any store goes past the caches.
     pub(crate) has_streams: bool,
     /// How accesses are done, and with how many lanes, for who asks.
@@ -187,6 +204,7 @@ impl<'a> Emitter<'a> {
             arena,
             virtuals: Virtuals::default(),
             passes: Passes::default(),
+            row_folds: Vec::new(),
             has_streams: false,
             notes: Vec::new(),
             kept: Vec::new(),

@@ -51,6 +51,7 @@ mod print;
 mod reduce;
 mod region;
 mod remainders;
+mod row_folds;
 mod rows;
 mod scalar;
 mod scan;

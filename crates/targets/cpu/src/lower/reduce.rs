@@ -76,7 +76,7 @@ impl Chunks<'_, '_> {
         Ok(())
     }
 
-    fn spread_like(&mut self, value: Value, like: Value) -> Value {
+    pub(crate) fn spread_like(&mut self, value: Value, like: Value) -> Value {
         let lanes = self.b.ty(like).lanes();
         if self.b.ty(like).is_vector() && !self.b.ty(value).is_vector() {
             return self.b.splat(value, lanes);
@@ -148,6 +148,9 @@ impl Chunks<'_, '_> {
     ) -> Result<()> {
         let Some(axis) = run.group.axis else { return Err(LowerError::new("a reduction has no axis")) };
         let is_along_lanes = run.nest.loops[run.nest.vector].dim == axis;
+        if is_along_lanes && self.put_off(run, op, buffers, &values)? {
+            return Ok(());
+        }
         let values = if is_along_lanes { self.fold_lanes(op, values)? } else { values };
         if buffers.is_empty() {
             for (&result, value) in self.module.results(op).iter().zip(values) {
@@ -177,7 +180,7 @@ impl Chunks<'_, '_> {
     }
 
     /// Combines the lanes of each value until so many are left.
-    fn fold_to(&mut self, op: Op, mut values: Vec<Value>, left: u32) -> Result<Vec<Value>> {
+    pub(crate) fn fold_to(&mut self, op: Op, mut values: Vec<Value>, left: u32) -> Result<Vec<Value>> {
         let block = self.module.entry_of(op);
         let mut lanes = self.b.ty(values[0]).lanes();
         while lanes > left {
@@ -191,7 +194,7 @@ impl Chunks<'_, '_> {
     }
 
     /// The combining function of a reduction, whose order is open, so that the sign of a zero is free.
-    fn combine(&mut self, block: ir::Block, args: &[Value]) -> Result<Vec<Value>> {
+    pub(crate) fn combine(&mut self, block: ir::Block, args: &[Value]) -> Result<Vec<Value>> {
         self.inline_region(block, args, Zeros::Free)
     }
 

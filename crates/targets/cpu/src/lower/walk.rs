@@ -14,7 +14,8 @@ use llir::{Type, Value, intrinsics};
 impl Chunks<'_, '_> {
     /// Walks the whole space of a group.
     pub(crate) fn walk_space(&mut self, run: &Run<'_>) -> Result<()> {
-        self.scoped(|chunks| chunks.level(run, 0))
+        self.scoped(|chunks| chunks.level(run, 0))?;
+        self.fold_rows()
     }
 
     fn level(&mut self, run: &Run<'_>, level: usize) -> Result<()> {

@@ -132,7 +132,12 @@ fn check<T: Element>(operands: Operands, epsilon: f64) {
         specs.extend(parts);
         let plans: Vec<PanelPlan> =
             specs.iter().map(|(spec, _)| PanelPlan::choose(spec).expect("a legal shape")).collect();
-        let object = load_kernels(plans.iter().map(PanelPlan::definitions), &isa);
+        let definitions = plans.iter().map(|plan| {
+            let mut all = plan.definitions();
+            all.extend(plan.of_a_part().definitions());
+            all
+        });
+        let object = load_kernels(definitions, &isa);
         for ((spec, k), plan) in specs.iter().zip(&plans) {
             let mut some = |count: u32| -> Vec<T> { (0..count).map(|_| T::random(&mut random)).collect() };
             let (a, b) = (some(group * spec.m * spec.a_row_stride), some(group * k * spec.n));
@@ -166,6 +171,18 @@ fn check<T: Element>(operands: Operands, epsilon: f64) {
                 let is_same = multiply(true).iter().zip(&c).all(|(one, other)| one.wide() == other.wide());
                 assert!(is_same, "{}: {spec:?} by rows", isa.name);
             }
+            if plan.stops_early() {
+                let address = object.symbol(&plan.of_a_part().symbol()).expect("it is defined");
+                for part in [[1, 1], [spec.used[0] / 2 + 1, spec.used[1] / 2 + 1], spec.used] {
+                    let mut some = before.clone();
+                    // SAFETY: as above, with rows and columns.
+                    let kernel = unsafe { std::mem::transmute::<usize, PartKernel>(address) };
+                    let operands = (a.as_ptr().cast(), panels.as_ptr().cast(), some.as_mut_ptr().cast());
+                    let [rows, columns] = part.map(u64::from);
+                    kernel(operands.0, operands.1, operands.2, u64::from(*k), rows, columns);
+                    check_part(&some, (&c, &before), part, (spec, width));
+                }
+            }
             for (index, (&got, &start)) in c.iter().zip(&before).enumerate() {
                 let (row, column) = (index as u32 / spec.c_row_stride, index as u32 % spec.c_row_stride);
                 if row >= spec.used[0] || (spec.used[1]..spec.n).contains(&column) {
@@ -182,6 +199,29 @@ fn check<T: Element>(operands: Operands, epsilon: f64) {
                 assert!((got.wide() - want).abs() <= bound, "{}: {spec:?} at {row}, {column}", isa.name);
             }
         }
+    }
+}
+
+type PartKernel = extern "C" fn(*const u8, *const u8, *mut u8, u64, u64, u64);
+
+/// The most rows of a register tile.
+const MOST_ROWS: u32 = 16;
+
+/// What is asked for is what the whole kernel makes; what lies further behind than a register tile is not touched.
+fn check_part<T: Element>(
+    some: &[T],
+    (all, before): (&[T], &[T]),
+    [rows, columns]: [u32; 2],
+    (spec, width): (&PanelSpec, u32),
+) {
+    for (index, got) in some.iter().enumerate() {
+        let (row, column) = (index as u32 / spec.c_row_stride, index as u32 % spec.c_row_stride);
+        let want = match () {
+            () if row < rows && column < columns => all[index],
+            () if row >= rows + MOST_ROWS || column >= columns.next_multiple_of(width) => before[index],
+            () => continue,
+        };
+        assert!(got.wide() == want.wide(), "{rows} rows, {columns} columns of {spec:?} at {row}, {column}");
     }
 }
 

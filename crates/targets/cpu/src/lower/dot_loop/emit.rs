@@ -371,6 +371,14 @@ impl Emitter<'_> {
     ) -> Result<()> {
         let spec = crate::dot::PanelSpec { c_row_stride: c.strides[0] as u32, ..dot.spec };
         let plan = crate::dot::PanelPlan::choose(&spec)?;
+        let sizes = [(spec.m, spec.used[0]), (spec.n, spec.used[1])];
+        let mut seen = dot.limits.iter().zip(sizes).map(|(mask, (size, used))| {
+            let seen = mask.filter(|_| used == size).and_then(|mask| self.seen(mask, size));
+            (seen, i64::from(used))
+        });
+        let seen = [(); 2].map(|()| seen.next().expect("rows and columns"));
+        let is_part = seen.iter().any(|(seen, _)| seen.is_some());
+        let plan = if is_part { plan.of_a_part() } else { plan };
         let [a, b] = [(a, shifts[0]), (b, shifts[1])].map(|(place, shift)| {
             let place = self.b.i64(place as i64);
             let start = self.b.offset(self.frame.scratch, place);
@@ -379,6 +387,9 @@ impl Emitter<'_> {
         let step = self.b.i64(i64::from(spec.step));
         let (c, steps) = (self.address(c), self.b.mul(iterations, step));
         let mut args = vec![a, b, c, steps];
+        if is_part {
+            args.extend(seen.map(|(seen, all)| seen.unwrap_or_else(|| self.b.i64(all))));
+        }
         if plan.has_orders() {
             args.push(self.is_a_further_away(lookups));
         }

@@ -7,11 +7,14 @@
 //! long and `B` is read from front to end. What the programs of one launch pack alike is packed once and kept
 //! ([`keys`]): programs that run one after the other on a thread often share an operand.
 //!
+//! The kernel stops before rows and columns that no store writes ([`limits`]).
+//!
 //! Legal where the loop has no effects, carries nothing but scalars and accumulators, and nobody reads an accumulator
 //! inside of it: the order of a `dot`'s sums is open. Any other loop stays as it is.
 
 mod emit;
 mod keys;
+mod limits;
 mod slice;
 
 use super::scratch::Arena;
@@ -45,6 +48,8 @@ struct PanelDot {
     plan: PanelPlan,
     elem: IrType,
     sides: [Side; 2],
+    /// Masks of the rows and the columns that are seen.
+    limits: [Option<IrValue>; 2],
 }
 
 /// One operand.
@@ -131,7 +136,11 @@ fn find(module: &Module, machine: &Subtarget, op: Op) -> Option<DotLoop> {
             Side { operand: b, slice: Slice::new(module, block, Some(b), &[])?, kept: None },
         ];
         let plan = PanelPlan::choose(&spec).ok()?;
-        found.push(PanelDot { carried, spec, plan, elem, sides });
+        let limits = match plan.stops_early() {
+            true => limits::find(module, module.results(op)[carried]),
+            false => [None; 2],
+        };
+        found.push(PanelDot { carried, spec, plan, elem, sides, limits });
     }
     let moves = Slice::new(module, block, None, &scalars)?;
     Some(DotLoop { dots: found, iterations, moves })
