@@ -44,6 +44,7 @@ pub struct PanelPlan {
     shape: PanelShape,
     /// Whether arguments say how many rows and columns are multiplied.
     is_part: bool,
+    start: Start,
 }
 
 /// What multiplies a panel at once.
@@ -101,7 +102,7 @@ impl PanelPlan {
                 what: format!("no panels of {depth} for {operands:?} in steps of {step}"),
             });
         }
-        Ok(PanelPlan { spec: *spec, shape, is_part: false })
+        Ok(PanelPlan { spec: *spec, shape, is_part: false, start: Start::Sums })
     }
 
     /// Whether there is a kernel that multiplies fewer rows and columns, as it turns out at run time; of vector
@@ -113,6 +114,11 @@ impl PanelPlan {
     /// That kernel.
     pub fn of_a_part(self) -> PanelPlan {
         PanelPlan { is_part: self.stops_early(), ..self }
+    }
+
+    /// The kernel that sets `C` to the product or adds it, as a further argument says; of vector registers alone.
+    pub fn from_either(self) -> Option<PanelPlan> {
+        matches!(self.shape, PanelShape::Vectors(_)).then_some(PanelPlan { start: Start::Given, ..self })
     }
 
     /// The columns of a panel of `B`.
@@ -157,13 +163,15 @@ impl PanelPlan {
 
     /// The symbol of the kernel, without `@`. Its type is `void (ptr a, ptr b, ptr c, i64 k)`, with orders
     /// `void (ptr a, ptr b, ptr c, i64 k, i1 by_rows)`, and of a part `void (ptr a, ptr b, ptr c, i64 k, i64 rows, i64
-    /// columns)`, where both are from one to what is used.
+    /// columns)`, where both are from one to what is used. [`PanelPlan::from_either`] has an `i1 from_zero` behind
+    /// these.
     pub fn symbol(&self) -> String {
         let PanelSpec { m, n, step, depth, operands, a_row_stride, c_row_stride, used, .. } = self.spec;
         let used = super::used_name(&used, &[m, n]);
         let part = if self.is_part { ".part" } else { "" };
+        let start = if self.start == Start::Given { ".either" } else { "" };
         format!(
-            "dn.panels.{}.{m}x{n}x{step}.{depth}.{a_row_stride}.{c_row_stride}{used}{part}",
+            "dn.panels.{}.{m}x{n}x{step}.{depth}.{a_row_stride}.{c_row_stride}{used}{part}{start}",
             operands.name()
         )
     }
@@ -180,7 +188,7 @@ impl PanelPlan {
                     &symbol,
                     &spec,
                     tile,
-                    Form { panel_stride, steps, k_is_given: true, is_part: self.is_part, start: Start::Sums },
+                    Form { panel_stride, steps, k_is_given: true, is_part: self.is_part, start: self.start },
                 )
             }
             PanelShape::Amx(block) => {

@@ -135,6 +135,7 @@ fn check<T: Element>(operands: Operands, epsilon: f64) {
         let definitions = plans.iter().map(|plan| {
             let mut all = plan.definitions();
             all.extend(plan.of_a_part().definitions());
+            all.extend(plan.from_either().into_iter().flat_map(|plan| plan.definitions()));
             all
         });
         let object = load_kernels(definitions, &isa);
@@ -171,15 +172,22 @@ fn check<T: Element>(operands: Operands, epsilon: f64) {
                 let is_same = multiply(true).iter().zip(&c).all(|(one, other)| one.wide() == other.wide());
                 assert!(is_same, "{}: {spec:?} by rows", isa.name);
             }
+            let address = |plan: PanelPlan| object.symbol(&plan.symbol()).expect("it is defined");
+            if let Some(either) = plan.from_either() {
+                // SAFETY: as above.
+                let kernel = unsafe { std::mem::transmute::<usize, Kernel>(address(either)) };
+                let (a, b, k) = (a.as_ptr().cast(), panels.as_ptr().cast(), u64::from(*k));
+                let run = |c: &mut [T::Sum], from_zero| kernel(a, b, c.as_mut_ptr().cast(), k, from_zero);
+                check_starts(run, (&c, &before), spec);
+            }
             if plan.stops_early() {
-                let address = object.symbol(&plan.of_a_part().symbol()).expect("it is defined");
-                for part in [[1, 1], [spec.used[0] / 2 + 1, spec.used[1] / 2 + 1], spec.used] {
+                // SAFETY: as above, with rows and columns.
+                let kernel = unsafe { std::mem::transmute::<usize, PartKernel>(address(plan.of_a_part())) };
+                let (a, b, k) = (a.as_ptr().cast(), panels.as_ptr().cast(), u64::from(*k));
+                for part in [[1, 1], spec.used.map(|all| all / 2 + 1), spec.used] {
                     let mut some = before.clone();
-                    // SAFETY: as above, with rows and columns.
-                    let kernel = unsafe { std::mem::transmute::<usize, PartKernel>(address) };
-                    let operands = (a.as_ptr().cast(), panels.as_ptr().cast(), some.as_mut_ptr().cast());
                     let [rows, columns] = part.map(u64::from);
-                    kernel(operands.0, operands.1, operands.2, u64::from(*k), rows, columns);
+                    kernel(a, b, some.as_mut_ptr().cast(), k, rows, columns);
                     check_part(&some, (&c, &before), part, (spec, width));
                 }
             }
@@ -198,6 +206,25 @@ fn check<T: Element>(operands: Operands, epsilon: f64) {
                 let bound = size * epsilon * f64::from((group * *k).max(2));
                 assert!((got.wide() - want).abs() <= bound, "{}: {spec:?} at {row}, {column}", isa.name);
             }
+        }
+    }
+}
+
+/// A kernel that begins at zero makes of anything what it makes of zeros, and else what the plain one makes; between
+/// rows it writes nothing.
+fn check_starts<T: Element>(run: impl Fn(&mut [T], bool), (all, before): (&[T], &[T]), spec: &PanelSpec) {
+    let made = |mut sums: Vec<T>, from_zero: bool| {
+        run(&mut sums, from_zero);
+        sums
+    };
+    let zeroed = (made(before.to_vec(), true), made(vec![T::default(); before.len()], false));
+    let added = (made(before.to_vec(), false), all.to_vec());
+    for (got, want) in [zeroed, added] {
+        for (index, (got, want)) in got.iter().zip(&want).enumerate() {
+            let (row, column) = (index as u32 / spec.c_row_stride, index as u32 % spec.c_row_stride);
+            let want = if column >= spec.n { &before[index] } else { want };
+            let has_meaning = row < spec.used[0] && column < spec.used[1] || column >= spec.n;
+            assert!(!has_meaning || got.wide() == want.wide(), "{spec:?} at {row}, {column}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The loops that pack and the calls of the kernels.
 
+use super::super::dot::Starts;
 use super::super::emitter::{Emitter, Place};
 use super::super::error::Result;
 use super::super::plan::{self, Root};
@@ -43,8 +44,8 @@ impl Emitter<'_> {
         let module = self.module;
         let (block, args, inits) = (of.body(), of.carried(), of.inits());
         let accumulators = self.buffers_for(args);
-        self.fill(inits, &accumulators)?;
         let [start, end, step] = self.bounds_of(of)?;
+        let starts = self.begin_sums(dot_loop, inits, &accumulators, (start, end))?;
         let iterations = self.b.i64(i64::from(dot_loop.iterations));
         let stride = self.b.mul(step, iterations);
         let lookups = self.lookups(dot_loop, end, start, stride)?;
@@ -70,7 +71,8 @@ impl Emitter<'_> {
                         cx.pack_shared((dot, index), &iterations, packed[index], lookup.as_ref(), number)?;
                 }
                 let c = &places[&dot.carried];
-                cx.multiply_panels(dot, *packed, (shifts, lookups), c, count)?;
+                let number = (starts == Starts::Zero).then_some(number);
+                cx.multiply_panels(dot, *packed, (shifts, lookups), c, (count, number))?;
             }
             let one = cx.b.i64(1);
             next.push(cx.b.add(number, one));
@@ -80,6 +82,31 @@ impl Emitter<'_> {
         self.bind(results, &after);
         self.place_in(results, &accumulators);
         Ok(())
+    }
+
+    /// Makes what the accumulators begin with. Zeros are not written where the first block of iterations begins at
+    /// them; a loop without iterations has no such block.
+    fn begin_sums(
+        &mut self,
+        dot_loop: &DotLoop,
+        inits: &[IrValue],
+        accumulators: &[Buffer],
+        (start, end): (Value, Value),
+    ) -> Result<Starts> {
+        let module = self.module;
+        let is_free = |&init: &IrValue| {
+            !ttir::types::is_tensor(module.ty(init)) || super::super::operands::is_zero(module, init)
+        };
+        let has_kernels = dot_loop.dots.iter().all(|dot| dot.plan.from_either().is_some());
+        if !has_kernels || !inits.iter().all(is_free) {
+            self.fill(inits, accumulators)?;
+            return Ok(Starts::Sums);
+        }
+        let is_empty = self.b.icmp(IntCompare::Sge, start, end);
+        let branch = self.b.begin_if(is_empty);
+        self.fill(inits, accumulators)?;
+        self.b.end_if(branch, &[]);
+        Ok(Starts::Zero)
     }
 
     /// Where the panels of a dot are.
@@ -360,14 +387,15 @@ impl Emitter<'_> {
         Ok((target, groups.strides[0]))
     }
 
-    /// Multiplies what is packed.
+    /// Multiplies what is packed. The block of iterations that is numbered zero begins at zero, where it is said which
+    /// one this is.
     fn multiply_panels(
         &mut self,
         dot: &PanelDot,
         [a, b]: [u64; 2],
         (shifts, lookups): ([Option<Value>; 2], &[Option<Lookup>; 2]),
         c: &Buffer,
-        iterations: Value,
+        (iterations, from_zero): (Value, Option<Value>),
     ) -> Result<()> {
         let spec = crate::dot::PanelSpec { c_row_stride: c.strides[0] as u32, ..dot.spec };
         let plan = crate::dot::PanelPlan::choose(&spec)?;
@@ -379,6 +407,10 @@ impl Emitter<'_> {
         let seen = [(); 2].map(|()| seen.next().expect("rows and columns"));
         let is_part = seen.iter().any(|(seen, _)| seen.is_some());
         let plan = if is_part { plan.of_a_part() } else { plan };
+        let plan = match from_zero {
+            Some(_) => plan.from_either().expect("asked for before"),
+            None => plan,
+        };
         let [a, b] = [(a, shifts[0]), (b, shifts[1])].map(|(place, shift)| {
             let place = self.b.i64(place as i64);
             let start = self.b.offset(self.frame.scratch, place);
@@ -389,6 +421,10 @@ impl Emitter<'_> {
         let mut args = vec![a, b, c, steps];
         if is_part {
             args.extend(seen.map(|(seen, all)| seen.unwrap_or_else(|| self.b.i64(all))));
+        }
+        if let Some(number) = from_zero {
+            let first = self.b.i64(0);
+            args.push(self.b.icmp(IntCompare::Eq, number, first));
         }
         if plan.has_orders() {
             args.push(self.is_a_further_away(lookups));
