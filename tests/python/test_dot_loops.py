@@ -317,6 +317,42 @@ def test_tiles_too_large_to_be_kept():
     np.testing.assert_allclose(c, expected, rtol=1e-9, atol=1e-9)
 
 
+@triton.jit
+def edges(a_ptr, b_ptr, c_ptr, sums_ptr, M, K, MASKS_B: tl.constexpr, SUMS: tl.constexpr, T: tl.constexpr):
+    """Rows from `M` on are loaded and left out of `c`; `sums` has those of all rows."""
+    r = tl.arange(0, T)
+    acc = tl.zeros((T, T), tl.float32)
+    for k in range(0, K, T):
+        inside = k + r < K
+        a = tl.load(a_ptr + r[:, None] * 2 * T + (k + r)[None, :], mask=inside[None, :], other=0)
+        b = tl.load(b_ptr + (k + r)[:, None] * T + r[None, :], mask=inside[:, None] | (not MASKS_B), other=0)
+        acc = tl.dot(a, b, acc, input_precision="ieee")
+    tl.store(c_ptr + r[:, None] * T + r[None, :], acc, mask=(r < M)[:, None])
+    if SUMS:
+        tl.store(sums_ptr + r, tl.sum(acc, 1))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("m, k", [(1, 33), (31, 63), (64, 128), (5, 100)])
+def test_what_is_left_out_is_what_nobody_sees(dtype, m, k):
+    """Rows that no store writes are not computed, but a sum over them sees them; zeros are not multiplied by zeros, but
+    zeros by infinities are."""
+    tile = 64
+    torch.manual_seed(m)
+    a, b = torch.randn(tile, 2 * tile).to(dtype), torch.randn(2 * tile, tile).to(dtype)
+    expected = (a[:, :k].double() @ b[:k].double())
+    for sums in (False, True):
+        c, rows = torch.full((tile, tile), 7.0), torch.full((tile, ), 7.0)
+        edges[(1, )](a, b, c, rows, m, k, MASKS_B=True, SUMS=sums, T=tile)
+        assert (c[:m] - expected[:m]).abs().max() <= 1e-4
+        assert (c[m:] == 7).all()
+        assert (rows - expected.sum(1)).abs().max() <= 1e-3 if sums else (rows == 7).all()
+    b[k:] = float("inf")
+    edges[(1, )](a, b, c, rows, m, k, MASKS_B=False, SUMS=False, T=tile)
+    is_cut = k % tile != 0
+    assert c[:m].isnan().all() == is_cut and c[:m].isnan().any() == is_cut
+
+
 def test_no_iteration_and_one():
     a, b, expected = operands(np.dtype("float32"), 32, 32, 5, seed=10)
     for k in (0, 5):

@@ -116,6 +116,11 @@ impl PanelPlan {
         PanelPlan { is_part: self.stops_early(), ..self }
     }
 
+    /// What `k` is a multiple of when a kernel is called; of vector registers alone.
+    pub fn steps(&self) -> Option<u32> {
+        matches!(self.shape, PanelShape::Vectors(_)).then_some(STEPS.min(self.spec.step))
+    }
+
     /// The kernel that sets `C` to the product or adds it, as a further argument says; of vector registers alone.
     pub fn from_either(self) -> Option<PanelPlan> {
         matches!(self.shape, PanelShape::Vectors(_)).then_some(PanelPlan { start: Start::Given, ..self })
@@ -183,7 +188,7 @@ impl PanelPlan {
         let (symbol, panel_stride) = (self.symbol(), self.panel_stride());
         match self.shape {
             PanelShape::Vectors(tile) => {
-                let steps = STEPS.min(self.spec.step);
+                let steps = self.steps().expect("of vector registers");
                 kernel::definitions(
                     &symbol,
                     &spec,

@@ -64,6 +64,10 @@ impl Emitter<'_> {
             let carried = dot_loop.moves.carried.iter().copied().zip(carried.iter().copied()).collect();
             let iterations = Iterations { block, first: opened.iv, end: until, step, carried };
             let (mut next, count) = cx.move_scalars(dot_loop, &iterations)?;
+            let one = cx.b.i64(1);
+            let before = cx.b.sub(count, one);
+            let before = cx.b.mul(before, step);
+            let last = cx.b.add(iterations.first, before);
             for ((dot, lookups), packed) in dot_loop.dots.iter().zip(&lookups).zip(&panels) {
                 let mut shifts = [None; 2];
                 for (index, lookup) in lookups.iter().enumerate() {
@@ -72,9 +76,9 @@ impl Emitter<'_> {
                 }
                 let c = &places[&dot.carried];
                 let number = (starts == Starts::Zero).then_some(number);
-                cx.multiply_panels(dot, *packed, (shifts, lookups), c, (count, number))?;
+                let steps = cx.steps_of(dot, (block, last), count)?;
+                cx.multiply_panels(dot, *packed, (shifts, lookups), c, (steps, number))?;
             }
-            let one = cx.b.i64(1);
             next.push(cx.b.add(number, one));
             Ok(cx.b.end_for(opened, &next))
         })?;
@@ -395,7 +399,7 @@ impl Emitter<'_> {
         [a, b]: [u64; 2],
         (shifts, lookups): ([Option<Value>; 2], &[Option<Lookup>; 2]),
         c: &Buffer,
-        (iterations, from_zero): (Value, Option<Value>),
+        (steps, from_zero): (Value, Option<Value>),
     ) -> Result<()> {
         let spec = crate::dot::PanelSpec { c_row_stride: c.strides[0] as u32, ..dot.spec };
         let plan = crate::dot::PanelPlan::choose(&spec)?;
@@ -416,8 +420,7 @@ impl Emitter<'_> {
             let start = self.b.offset(self.frame.scratch, place);
             shift.map_or(start, |shift| self.b.gep(dot.unit(), start, shift))
         });
-        let step = self.b.i64(i64::from(spec.step));
-        let (c, steps) = (self.address(c), self.b.mul(iterations, step));
+        let c = self.address(c);
         let mut args = vec![a, b, c, steps];
         if is_part {
             args.extend(seen.map(|(seen, all)| seen.unwrap_or_else(|| self.b.i64(all))));

@@ -1,13 +1,19 @@
-//! Rows and columns of a sum that nobody sees: those that the masks of all stores leave out.
+//! Rows and columns of a sum that nobody sees, those that the masks of all stores leave out, and steps of k in which
+//! both operands are zeros.
 //!
 //! Tiles at the edge of a matrix hang over it. What hangs over is loaded as zeros and multiplied like the rest, but no
 //! store writes it, so that the kernel may stop before it. Which rows and columns these are follows from the masks
-//! alone and is known in front of the loop.
+//! alone and is known in front of the loop. Along k the last iteration hangs over, of both operands: zeros times zeros
+//! add nothing.
 
 use super::super::chunk::{Assumed, Chunks, Memo};
 use super::super::emitter::Emitter;
+use super::super::error::Result;
 use super::super::value::{Index, Lanes, Linear, Val};
-use ir::{Module, Op, Traits, Value as IrValue};
+use super::super::{operands, types};
+use super::PanelDot;
+use super::slice::Slice;
+use ir::{Block, Module, Op, Traits, Value as IrValue};
 use llir::{Type, Value, intrinsics};
 use ttir::ops::access::AccessOp;
 use ttir::ops::arith_int;
@@ -20,12 +26,52 @@ pub(super) fn find(module: &Module, block: IrValue) -> [Option<IrValue>; 2] {
     let masks: Vec<Vec<IrValue>> = stores.iter().map(|&store| parts_of_mask(module, store)).collect();
     let Some((first, others)) = masks.split_first() else { return [None; 2] };
     [0, 1].map(|dim| {
-        let is_limit = |mask: &&IrValue| {
-            let shape = ttir::types::shape(module.ty(**mask));
-            shape.len() == 2 && shape[1 - dim] == 1 && shape[dim] > 1
-        };
+        let is_limit = |mask: &&IrValue| is_along(module, **mask, dim);
         first.iter().filter(is_limit).find(|mask| others.iter().all(|more| more.contains(mask))).copied()
     })
+}
+
+/// Where operands are zeros along k.
+#[derive(Debug)]
+pub(super) struct Depth {
+    /// For both operands, a mask that holds where they are not: a row or a column itself.
+    masks: [IrValue; 2],
+    /// The scalars of the body of the loop that these need, in order.
+    scalars: Vec<Op>,
+}
+
+/// Where both operands of a dot in the body of a loop are zeros along k, if loads and the counter of the loop tell.
+pub(super) fn find_depth(module: &Module, block: Block, [a, b]: [IrValue; 2]) -> Option<Depth> {
+    let masks = [mask_along_k(module, a, 1)?, mask_along_k(module, b, 0)?];
+    let mut scalars = Vec::new();
+    for mask in masks {
+        let slice = Slice::new(module, block, Some(mask), &[])?;
+        let is_pure = |&op: &Op| module.row(op).traits.has(Traits::PURE) && module.regions(op).is_empty();
+        if !slice.carried.is_empty() || !slice.ops.iter().all(is_pure) {
+            return None;
+        }
+        scalars.extend(slice.ops);
+    }
+    let is_scalar = |op: Op| module.results(op).iter().all(|&it| !ttir::types::is_tensor(module.ty(it)));
+    let scalars = module.ops(block).filter(|&op| scalars.contains(&op) && is_scalar(op)).collect();
+    Some(Depth { masks, scalars })
+}
+
+/// The mask of a load along one dimension, behind which the block is zeros.
+fn mask_along_k(module: &Module, operand: IrValue, dim: usize) -> Option<IrValue> {
+    let (source, is_turned) = operands::source(module, operand);
+    let dim = if is_turned { 1 - dim } else { dim };
+    let load = AccessOp::load(module, module.def_op(source)?)?;
+    if !load.other().is_none_or(|other| operands::is_zero(module, other)) {
+        return None;
+    }
+    parts_of_mask(module, load.op).into_iter().find(|&mask| is_along(module, mask, dim))
+}
+
+/// Whether a mask is a row or a column along a dimension of a matrix.
+fn is_along(module: &Module, mask: IrValue, dim: usize) -> bool {
+    let shape = ttir::types::shape(module.ty(mask));
+    shape.len() == 2 && shape[1 - dim] == 1 && shape[dim] > 1
 }
 
 /// The stores that a block ends in, element by element; `None` where anybody else sees it.
@@ -47,9 +93,9 @@ fn stores_of(module: &Module, block: IrValue) -> Option<Vec<Op>> {
     Some(stores)
 }
 
-/// The masks that all hold where a store writes.
-fn parts_of_mask(module: &Module, store: Op) -> Vec<IrValue> {
-    let mut open: Vec<IrValue> = AccessOp::new(module, store).mask().into_iter().collect();
+/// The masks that all hold where an access happens.
+fn parts_of_mask(module: &Module, access: Op) -> Vec<IrValue> {
+    let mut open: Vec<IrValue> = AccessOp::new(module, access).mask().into_iter().collect();
     let mut parts = Vec::new();
     while let Some(mask) = open.pop() {
         match module.def_op(mask) {
@@ -68,6 +114,44 @@ fn parts_of_mask(module: &Module, store: Op) -> Vec<IrValue> {
 }
 
 impl Emitter<'_> {
+    /// The steps of k of so many iterations, of which the last one has the given counter, up to where operands are
+    /// zeros.
+    pub(super) fn steps_of(
+        &mut self,
+        dot: &PanelDot,
+        (block, last): (Block, Value),
+        iterations: Value,
+    ) -> Result<Value> {
+        let step = self.b.i64(i64::from(dot.spec.step));
+        let all = self.b.mul(iterations, step);
+        let (Some(depth), Some(multiple)) = (&dot.depth, dot.plan.steps()) else { return Ok(all) };
+        let module = self.module;
+        self.in_region(self.here(), |cx| {
+            let counter = module.args(block)[0];
+            let counted = cx.b.resize_signed(last, types::register(module.ty(counter)));
+            cx.scalars.insert(counter, counted);
+            for &op in &depth.scalars {
+                if !matches!(cx.scalar_op(op), Ok(true)) {
+                    return Ok(all);
+                }
+            }
+            let mut end = cx.b.i64(0);
+            for mask in depth.masks {
+                let Some(seen) = cx.seen(mask, dot.spec.step * dot.spec.operands.group()) else {
+                    return Ok(all);
+                };
+                end = cx.b.intrinsic(&intrinsics::SMAX, Type::I64, &[end, seen]);
+            }
+            let multiple = i64::from(multiple) * dot.group();
+            let [up, whole, group] = [multiple - 1, -multiple, dot.group()].map(|number| cx.b.i64(number));
+            let end = cx.b.add(end, up);
+            let end = cx.b.and(end, whole);
+            let end = cx.b.sdiv(end, group);
+            let before = cx.b.sub(all, step);
+            Ok(cx.b.add(before, end))
+        })
+    }
+
     /// How many of so many rows or columns are seen, if the form of their mask tells: at least one.
     pub(super) fn seen(&mut self, mask: IrValue, size: u32) -> Option<Value> {
         let shape = ttir::types::shape(self.module.ty(mask));

@@ -23,6 +23,7 @@ use super::types;
 use crate::dot::{PanelPlan, PanelSpec};
 use ir::{Module, Op, Traits, Type as IrType, Value as IrValue};
 use keys::Kept;
+use limits::Depth;
 use rustc_hash::FxHashMap;
 use slice::Slice;
 use ttir::ops::control::ForOp;
@@ -50,6 +51,8 @@ struct PanelDot {
     sides: [Side; 2],
     /// Masks of the rows and the columns that are seen.
     limits: [Option<IrValue>; 2],
+    /// Where both operands are zeros along k.
+    depth: Option<Depth>,
 }
 
 /// One operand.
@@ -140,7 +143,8 @@ fn find(module: &Module, machine: &Subtarget, op: Op) -> Option<DotLoop> {
             true => limits::find(module, module.results(op)[carried]),
             false => [None; 2],
         };
-        found.push(PanelDot { carried, spec, plan, elem, sides, limits });
+        let depth = limits::find_depth(module, block, [a, b]).filter(|_| plan.steps().is_some());
+        found.push(PanelDot { carried, spec, plan, elem, sides, limits, depth });
     }
     let moves = Slice::new(module, block, None, &scalars)?;
     Some(DotLoop { dots: found, iterations, moves })
