@@ -43,6 +43,7 @@ impl Emitter<'_> {
         let (args, yields) = (of.carried(), of.yielded());
         let buffers = self.buffers_for(args);
         self.fill(of.inits(), &buffers)?;
+        self.begin_tiles(of)?;
         let blocks = args.iter().zip(yields).filter(|(value, _)| ttir::types::is_tensor(module.ty(**value)));
         let carried: Vec<Carried> = blocks
             .zip(&buffers)

@@ -60,9 +60,14 @@ impl Emitter<'_> {
         let Some((operands, elem)) = super::operands::multiplied(module, self.machine, op) else {
             return self.unsupported(op, "operands and accumulator of these types cannot be multiplied");
         };
-        let tiles = match operands.group() {
-            1 => [self.tile(a, elem)?, self.tile(b, elem)?],
-            _ => [self.groups_in_rows(a, elem, operands)?, self.groups_in_columns(b, elem, operands)?],
+        let kept = self.kept_tile(op, (operands, elem))?;
+        let tiles = match (operands.group(), kept) {
+            (1, Some(kept)) => [self.tile(a, elem)?, kept],
+            (1, None) => [self.tile(a, elem)?, self.tile(b, elem)?],
+            (_, Some(kept)) => [self.groups_in_rows(a, elem, operands)?, kept],
+            (_, None) => {
+                [self.groups_in_rows(a, elem, operands)?, self.groups_in_columns(b, elem, operands)?]
+            }
         };
         let result = dot.d();
         let sum = types::dot_operand(ttir::types::elem(module.ty(result)));
@@ -177,6 +182,12 @@ impl Emitter<'_> {
             return Err(strange_order());
         }
         let turned = self.arena.block(shape, buffer.elem);
+        self.turn_to(buffer, shape, &turned)?;
+        Ok(turned)
+    }
+
+    /// The same to a place that is given.
+    fn turn_to(&mut self, buffer: &Buffer, shape: &[i64], turned: &Buffer) -> Result<()> {
         let transpose = Transpose {
             rows: shape[1] as u32,
             columns: shape[0] as u32,
@@ -185,10 +196,30 @@ impl Emitter<'_> {
             vector_bytes: self.machine.vector_bytes,
         };
         let definition = transpose.definition()?;
-        let (from, to) = (self.address(buffer), self.address(&turned));
+        let (from, to) = (self.address(buffer), self.address(turned));
         let stride = self.b.i64(buffer.strides[1]);
         self.call_text(&[definition], &transpose.symbol(), Type::VOID, &[from, stride, to], Purity::Impure);
-        Ok(turned)
+        Ok(())
+    }
+
+    /// Brings a right operand that lies in memory row by row or column by column to a place, in the order that it is
+    /// multiplied in.
+    pub(crate) fn bring_into_order(
+        &mut self,
+        (operands, loaded): (Operands, &Buffer),
+        shape: &[i64],
+        target: &Buffer,
+    ) -> Result<()> {
+        let &[k, n] = shape else { return Err(strange_order()) };
+        let group = i64::from(operands.group());
+        if loaded.strides[1] != 1 {
+            let strides = vec![loaded.strides[0], loaded.strides[1] / group];
+            let columns = Buffer { strides, elem: target.elem, ..loaded.clone() };
+            return self.turn_to(&columns, &[k / group, n], target);
+        }
+        let from = self.address(loaded);
+        self.interleave(operands, [k as u32, n as u32], (from, loaded.strides[0]), target)?;
+        Ok(())
     }
 
     /// Where the dot is added: the buffer of `c` itself where nobody else reads it, else a copy.

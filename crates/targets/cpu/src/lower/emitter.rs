@@ -1,6 +1,6 @@
 //! What a kernel is lowered with: facts that hold for all of it, the function that is built, where values are.
 
-use super::dot_loop::DotLoop;
+use super::dot_loop::{DotLoop, Tiles};
 use super::error::{LowerError, Result};
 use super::induction::Moves;
 use super::plan::{Planning, Virtuals, Why};
@@ -32,6 +32,8 @@ pub(crate) struct Program<'a> {
     pub(crate) moves: Moves,
     /// Loops that only add dots.
     pub(crate) dot_loops: FxHashMap<Op, DotLoop>,
+    /// Right operands that are kept from program to program, by their dots.
+    pub(crate) tiles: FxHashMap<Op, Tiles>,
     /// Parameters that are only written, by plain stores.
     pub(crate) written: FxHashSet<ir::Value>,
 }
@@ -224,6 +226,7 @@ impl<'a> Emitter<'a> {
         Planning {
             module: self.program.module,
             dot_loops: &self.program.dot_loops,
+            tiles: &self.program.tiles,
             virtuals: &mut self.virtuals,
             arena: &mut self.arena,
             wide: &self.wide,

@@ -166,9 +166,10 @@ fn programs(
 ) -> Result<Programs> {
     let body = FuncOp::new(module, kernel).entry();
     let mut arena = Arena::default();
-    let (dot_loops, kept) = super::dot_loop::prepare(module, machine, kernel, &mut arena);
+    let (dot_loops, tiles, kept) = super::dot_loop::prepare(module, machine, kernel, &mut arena);
     let written = super::stream::only_written(module, kernel);
-    let program = Program { module, kernel, axis: OnceCell::new(), machine, moves, dot_loops, written };
+    let program =
+        Program { module, kernel, axis: OnceCell::new(), machine, moves, dot_loops, tiles, written };
 
     let (context, args, begin, end, scratch) = (b.param(0), b.param(1), b.param(2), b.param(3), b.param(4));
     let values = module.args(body);

@@ -184,7 +184,7 @@ impl Emitter<'_> {
     }
 
     /// A scalar as 64 bits.
-    fn as_bits(&mut self, value: Value) -> Value {
+    pub(super) fn as_bits(&mut self, value: Value) -> Value {
         let ty = self.b.ty(value);
         let bits = match ty.is_ptr() {
             true => return self.b.cast(Inst::PTRTOINT, value, Type::I64),

@@ -152,13 +152,22 @@ done:
 /// The symbol of [`search`].
 pub(super) const SEARCH: &str = "dn.panels.search";
 
+/// Whether what is kept depends on how many iterations a loop has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Length {
+    /// It is that of all iterations.
+    Fixed,
+    /// It is that of each iteration by itself.
+    Open,
+}
+
 /// What the operand that a slice of a loop makes depends on, if that is all known.
-pub(super) fn find(module: &Module, kernel: Op, op: Op, slice: &Slice) -> Option<Kept> {
+pub(super) fn find(module: &Module, kernel: Op, op: Op, (slice, length): (&Slice, Length)) -> Option<Kept> {
     let mut search = Search { module, keys: Vec::new(), loads: Vec::new(), seen: FxHashSet::default() };
     let of = ForOp::new(module, op);
     let inits = slice.carried.iter().map(|&index| of.inits()[index]);
-    let bounds = [of.lower(), of.upper(), of.step()];
-    for value in bounds.into_iter().chain(inits).chain(slice.outside.iter().copied()) {
+    let bounds = [of.lower(), of.step()].into_iter().chain((length == Length::Fixed).then_some(of.upper()));
+    for value in bounds.chain(inits).chain(slice.outside.iter().copied()) {
         search.visit(value)?;
     }
     search.loads.extend(slice.ops.iter().copied().filter(|&inner| AccessOp::load(module, inner).is_some()));

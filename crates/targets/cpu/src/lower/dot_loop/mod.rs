@@ -16,6 +16,9 @@ mod emit;
 mod keys;
 mod limits;
 mod slice;
+mod tiles;
+
+pub(crate) use tiles::Tiles;
 
 use super::scratch::Arena;
 use super::subtarget::Subtarget;
@@ -70,19 +73,21 @@ pub(crate) fn prepare(
     machine: &Subtarget,
     kernel: Op,
     arena: &mut Arena,
-) -> (FxHashMap<Op, DotLoop>, u64) {
+) -> (FxHashMap<Op, DotLoop>, FxHashMap<Op, Tiles>, u64) {
     let loops = module.walk(kernel).into_iter().filter(|&op| module.is(op, &control::FOR));
     let mut found: Vec<(Op, DotLoop)> =
         loops.filter_map(|op| find(module, machine, op).map(|found| (op, found))).collect();
     let mut left = keys::MOST_BYTES;
     for (op, dot_loop) in &mut found {
         for side in dot_loop.dots.iter_mut().flat_map(|dot| &mut dot.sides) {
-            side.kept = keys::find(module, kernel, *op, &side.slice);
+            side.kept = keys::find(module, kernel, *op, (&side.slice, keys::Length::Fixed));
             if let Some(kept) = &mut side.kept {
                 kept.notes = arena.bytes(kept.note_bytes());
             }
         }
     }
+    let loops = found.iter().map(|(op, _)| *op).collect();
+    let mut tiles = tiles::find(module, machine, kernel, &loops, arena);
     let notes = arena.mark();
     let sides = found.iter().flat_map(|(_, dot_loop)| &dot_loop.dots).flat_map(|dot| &dot.sides);
     let mut sharing = sides.filter(|side| side.kept.is_some()).count() as u64;
@@ -103,7 +108,8 @@ pub(crate) fn prepare(
             }
         }
     }
-    (found.into_iter().collect(), notes)
+    tiles::place(&mut tiles, arena);
+    (found.into_iter().collect(), tiles, notes)
 }
 
 /// What a loop multiplies, if that is all it does.

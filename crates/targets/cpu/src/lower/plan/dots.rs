@@ -85,7 +85,9 @@ impl Planner<'_, '_> {
         let module = self.module;
         let is_dot = |&inner: &Op| MatmulOp::of(module, inner).is_some();
         if is_dot(&op) {
-            return sources(module, op).into_iter().for_each(|value| self.widen(value, op));
+            let kept = self.given.tiles.get(&op).map(|tiles| operands::source(module, tiles.operand).0);
+            let loaded = sources(module, op).into_iter().filter(|&value| Some(value) != kept);
+            return loaded.for_each(|value| self.widen(value, op));
         }
         if !module.is(op, &control::FOR) && !module.is(op, &control::WHILE) {
             return;
@@ -100,6 +102,11 @@ impl Planner<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Whether an operand is loaded where the dot is made.
+    pub(super) fn is_tile(&self, op: Op, value: Value) -> bool {
+        self.given.tiles.get(&op).is_some_and(|tiles| tiles.operand == value)
     }
 
     /// Keeps an operand in the type that a dot multiplies it in.

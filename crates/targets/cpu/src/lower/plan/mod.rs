@@ -27,7 +27,7 @@ pub(crate) use why::Why;
 
 use super::accesses::{self as access, Access, Accesses};
 use super::combine;
-use super::dot_loop::DotLoop;
+use super::dot_loop::{DotLoop, Tiles};
 use super::scoped::Scoped;
 use super::scratch::{Arena, Buffer};
 use super::strides;
@@ -109,6 +109,8 @@ pub(crate) struct Planning<'p, 'a> {
     pub(crate) module: &'a ir::Module,
     /// Loops that only add dots.
     pub(crate) dot_loops: &'p FxHashMap<Op, DotLoop>,
+    /// Right operands of dots that are loaded where these are made.
+    pub(crate) tiles: &'p FxHashMap<Op, Tiles>,
     /// Which values are virtual.
     pub(crate) virtuals: &'p mut Virtuals,
     /// Where values that are kept go.
@@ -475,6 +477,7 @@ impl Planner<'_, '_> {
         self.settle(&access, &[]);
         let loaded = if module.is(op, &reduce::SCAN) { self.loads_of(&values) } else { Vec::new() };
         values.retain(|value| !module.def_op(*value).is_some_and(|load| loaded.contains(&load)));
+        values.retain(|&value| !self.is_tile(op, value));
         self.available(&values, Why::Whole(module.row(op).name));
         self.widen_operands(op);
         let step = self.push_step(RegionStep::Single(op));
