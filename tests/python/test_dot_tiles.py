@@ -80,12 +80,12 @@ def test_programs_share_the_tiles_of_their_head_alone(dtype, turned, heads_first
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("turned", [False, True])
 def test_more_steps_than_are_kept(dtype, turned):
-    size, step, rows = 64, 64, 9000
+    size, step, rows = 64, 64, 66000
     random = np.random.default_rng(3)
     x = torch.from_numpy(random.integers(-2, 3, (4 * size, size)).astype(np.float32)).to(getattr(torch, dtype))
     shape = (1, rows, size) if turned else (1, size, rows)
     y = torch.from_numpy(random.integers(-2, 3, shape).astype(np.float32)).to(getattr(torch, dtype))
-    lengths = np.array([[9000, 8999, 70, 9000]], np.int32)
+    lengths = np.array([[66000, 65999, 70, 66000]], np.int32)
     out = torch.full((1, 4, size, step), -1.0)
     weigh[(4, 1)](x, y, out, torch.from_numpy(lengths), rows, SIZE=size, STEP=step, TURNED=turned, HEADS_FIRST=False,
                   WRITES=False, KIND=tl.float32)

@@ -25,8 +25,9 @@ use ttir::ops::dot::MatmulOp;
 use ttir::ops::func;
 use ttir::ops::program::{self, Axis, ProgramIdOp};
 
-/// The most bytes of the tiles of one operand: those of keys and values together should stay in the second cache.
-const MOST_BYTES: i64 = 512 << 10;
+/// The most bytes of tiles that a thread keeps for all loops of a kernel, the same share for each operand. They are
+/// seldom larger than what they are made of, so that they come from no further away.
+const MOST_BYTES: i64 = 8 << 20;
 
 /// The tiles of an operand.
 #[derive(Debug)]
@@ -74,9 +75,11 @@ pub(super) fn find(
 pub(super) fn place(found: &mut FxHashMap<Op, Tiles>, arena: &mut Arena) {
     let mut tiles: Vec<&mut Tiles> = found.values_mut().collect();
     tiles.sort_unstable_by_key(|tiles| tiles.notes);
+    let share = MOST_BYTES / tiles.len().max(1) as i64;
     for tiles in tiles {
-        let columns = tiles.first.strides[0];
-        tiles.first = arena.block(&[tiles.count * tiles.rows, columns], tiles.first.elem);
+        let (columns, elem) = (tiles.first.strides[0], tiles.first.elem);
+        tiles.count = share / (tiles.rows * columns * i64::from(types::memory(elem).lane_bytes())) + 1;
+        tiles.first = arena.block(&[tiles.count * tiles.rows, columns], elem);
     }
 }
 
@@ -98,11 +101,9 @@ fn find_one(module: &Module, machine: &Subtarget, (kernel, of): (Op, Op), op: Op
     }
     let group = i64::from(operands.group());
     let (rows, elem) = (k / group, if group == 1 { elem } else { IrType::int(32) });
-    let bytes = rows * n * i64::from(types::memory(elem).lane_bytes());
-    let count = MOST_BYTES / bytes + 1;
     // The number of columns, until it has a place.
     let first = Buffer { offset: 0, strides: vec![n, 1], elem, by: None, panels: None };
-    Some(Tiles { operand, of, slice, keys: kept.keys, notes: 0, first, rows, count })
+    Some(Tiles { operand, of, slice, keys: kept.keys, notes: 0, first, rows, count: 1 })
 }
 
 /// Whether a scalar may differ between programs that lie side by side.
