@@ -253,8 +253,27 @@ def wait_for_all(arrived, seen, programs):
     tl.store(seen + tl.program_id(0), count)
 
 
-@pytest.mark.parametrize("programs", [1, 2, 37])
-def test_programs_of_a_cooperative_launch_wait_for_each_other(programs):
+@pytest.mark.parametrize("is_cooperative", [False, True])
+@pytest.mark.parametrize("programs", [1, 2, 37, 400])
+def test_programs_wait_for_each_other(programs, is_cooperative):
     arrived, seen = np.zeros(1, np.int32), np.zeros(programs, np.int32)
-    wait_for_all[(programs, )](arrived, seen, programs, launch_cooperative_grid=True)
+    wait_for_all[(programs, )](arrived, seen, programs, launch_cooperative_grid=is_cooperative)
     assert (seen == programs).all()
+
+
+@triton.jit
+def hand_on(flags, out, programs):
+    # Each program waits for the one behind it, so that the last is the first to end.
+    program = tl.program_id(0)
+    while (program + 1 < programs) & (tl.load(flags + program + 1, volatile=True) == 0):
+        pass
+    tl.store(out + program, tl.atomic_xchg(flags + program, 1))
+
+
+def test_the_first_program_waits_for_the_last():
+    programs = 100
+    flags, out = np.zeros(programs + 1, np.int32), np.full(programs, -1, np.int32)
+    for _ in range(3):
+        flags[:], out[:] = 0, -1
+        hand_on[(programs, )](flags, out, programs)
+        assert (out == 0).all() and (flags[:programs] == 1).all()

@@ -581,7 +581,7 @@ def tensor_descriptors(device):
     return f, (tensor(device, 64, 128), tensor(device, 64, 128))
 
 
-@case(devices=("cuda", ), config={"triton.cooperative_reductions": True, "triton.force_cooperative_reductions": True},
+@case(short=True, config={"triton.cooperative_reductions": True, "triton.force_cooperative_reductions": True},
       tolerance={"rtol": 1e-4, "atol": 1e-3})
 def cooperative_reductions(device):
     def f(x):

@@ -31,6 +31,8 @@ pub struct HostFacts {
     pub guards: Guards,
     /// Whether all programs must run at the same time.
     pub cooperative: bool,
+    /// Whether programs may wait for what others write.
+    pub waits: bool,
 }
 
 /// What the driver of a device must know.
@@ -285,11 +287,12 @@ impl LaunchFacts {
             LaunchFacts::Interpreted => {
                 [scratch(&nothing, &nothing), vec![("interpreted", OptionValue::Bool(true))]].concat()
             }
-            LaunchFacts::Host(HostFacts { features, kept_bytes, guards, cooperative }) => {
+            LaunchFacts::Host(HostFacts { features, kept_bytes, guards, cooperative, waits }) => {
                 let own = vec![
                     ("features", OptionValue::Str(features.join(","))),
                     ("kept", int(*kept_bytes)),
                     (crate::COOPERATIVE, OptionValue::Bool(*cooperative)),
+                    ("waits", OptionValue::Bool(*waits)),
                     ("launch_guards", OptionValue::Str(text(guards))),
                 ];
                 [scratch(&nothing, &nothing), own].concat()

@@ -240,7 +240,9 @@ fn compile(
     let features = machine.features.clone();
     let guards = lower::guards(&lowered.source);
     let cooperative = options.flag(target::COOPERATIVE);
-    let launch = LaunchFacts::Host(HostFacts { features, kept_bytes: lowered.kept, guards, cooperative });
+    let waits = lower::may_wait(&lowered.source);
+    let facts = HostFacts { features, kept_bytes: lowered.kept, guards, cooperative, waits };
+    let launch = LaunchFacts::Host(facts);
     let (name, params, shared) = (lowered.name, lowered.params, lowered.scratch);
     Ok(Artifact { name, stages: stages.all, params, shared, launch, metadata: BTreeMap::new() })
 }

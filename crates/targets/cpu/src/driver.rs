@@ -77,6 +77,7 @@ struct Kernel {
     scratch_bytes: usize,
     note_bytes: usize,
     cooperative: bool,
+    waits: bool,
     cost: Cost,
     /// Keeps the code where it is.
     _object: LoadedObject,
@@ -112,6 +113,7 @@ impl Kernel {
             scratch_bytes: artifact.shared as usize,
             note_bytes: facts.kept_bytes.min(artifact.shared) as usize,
             cooperative: facts.cooperative,
+            waits: facts.waits,
             cost: Cost::unknown(),
             _object: object,
         })
@@ -125,16 +127,12 @@ impl Kernel {
             unsafe { (self.entry)(&shared.context, shared.args.as_ptr(), begin, end, scratch) }
         };
         match scratch::with(self.scratch_bytes, (shared.launch, self.note_bytes), call) {
-            Some(0) => ControlFlow::Continue(()),
-            Some(code) => {
-                shared.outcome.stop(|| format!("the kernel stopped itself with code {code}"));
-                ControlFlow::Break(())
-            }
-            None => {
-                shared.outcome.stop(|| format!("no memory for {} bytes of scratch", self.scratch_bytes));
-                ControlFlow::Break(())
-            }
+            Some(0) => return ControlFlow::Continue(()),
+            Some(code) => shared.outcome.stop(|| format!("the kernel stopped itself with code {code}")),
+            None => shared.outcome.stop(|| format!("no memory for {} bytes of scratch", self.scratch_bytes)),
         }
+        shared.watch.end();
+        ControlFlow::Break(())
     }
 }
 
@@ -145,6 +143,7 @@ struct Shared<'a> {
     launch: u64,
     args: &'a [u64],
     outcome: &'a Outcome,
+    watch: &'a Watch,
 }
 
 // SAFETY: the context's pointers lead to an `Outcome` and a `Watch`, which are `Sync`; all else is read only.
@@ -171,10 +170,12 @@ impl LoadedKernel for Kernel {
             watch: &watch,
         };
         let number = if self.note_bytes > 0 { next_launch() } else { 0 };
-        let shared = Shared { context, launch: number, args: launch.args, outcome: &outcome };
+        let shared = Shared { context, launch: number, args: launch.args, outcome: &outcome, watch: &watch };
         let task = |begin, end| self.run(&shared, begin, end);
         let finished = if self.cooperative {
             pool::run_together(total, &task, &watch)
+        } else if self.waits {
+            pool::run_waiting(total, &task, &watch)
         } else {
             pool::run_until(total, &self.cost, &task, &watch)
         };

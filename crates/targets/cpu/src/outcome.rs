@@ -41,7 +41,7 @@ pub(crate) unsafe extern "C" fn assert_fail(
 pub(crate) unsafe extern "C" fn poll(context: *const LaunchContext) -> i32 {
     // SAFETY: promised by the caller; what it leads to lives as long as the launch.
     let watch = unsafe { &*(*context).watch };
-    catch_unwind(AssertUnwindSafe(|| watch.look())).is_ok_and(|is_given_up| is_given_up).into()
+    catch_unwind(AssertUnwindSafe(|| watch.wait())).is_ok_and(|is_given_up| is_given_up).into()
 }
 
 /// [`crate::abi::PrintFn`].

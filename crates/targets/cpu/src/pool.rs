@@ -12,7 +12,8 @@
 //! One launch at a time has the workers; a launch that comes meanwhile (from another thread, or from inside a program)
 //! runs on its own thread alone. A child of `fork` starts its own pool at its first launch.
 //!
-//! Programs that wait for each other are no work for these workers: [`run_together`].
+//! Programs that wait for each other need more than these workers: [`run_together`] where all must run at the same
+//! time, [`run_waiting`] where they may have to.
 //!
 //! A launch may be given up ([`Watch`]): the launching thread asks between chunks, while it waits for the others, and
 //! where a program of its own asks it to. Programs that spin look at the answer themselves.
@@ -22,11 +23,14 @@ mod futex;
 mod interrupt;
 mod job;
 mod together;
+mod waiters;
+mod waiting;
 mod worker;
 
 pub use cost::Cost;
 pub use interrupt::Watch;
 pub use together::run_together;
+pub use waiting::run_waiting;
 
 use crate::topology;
 use interrupt::Interrupt;

@@ -43,6 +43,40 @@ fn programs_of_a_cooperative_launch_wait_for_each_other() {
     assert!(error.to_string().contains("cannot run at the same time"), "{error}");
 }
 
+#[test]
+fn programs_that_wait_for_programs_that_have_not_begun() {
+    let _limit = limit_time();
+    let kernel = Kernel::with_arch(&fixture("cooperative"), "native");
+    for programs in [1u32, 2, 23, 300] {
+        for _ in 0..3 {
+            let (mut arrived, mut seen) = (vec![0i32], vec![-1i32; programs as usize]);
+            kernel.run([programs, 1, 1], &[at(&mut arrived), at(&mut seen), u64::from(programs)]);
+            assert!(seen.iter().all(|&count| count == programs as i32), "{seen:?}");
+        }
+    }
+}
+
+#[test]
+fn nobody_waits_for_a_program_that_has_failed() {
+    let _limit = limit_time();
+    for is_cooperative in [false, true] {
+        let mut options = target::CompileOptions::default();
+        let cooperative = target::OptionValue::Bool(is_cooperative);
+        options.extra.insert("launch_cooperative_grid".into(), cooperative);
+        let module = support::parse(&fixture("failing"));
+        let kernel = Kernel::load(&cpu::target().compile(module, &options, &mut ()).unwrap());
+        for (programs, failing) in [(2u32, 0), (2, 1), (40, 0), (40, 39)] {
+            let mut arrived = vec![0i32];
+            let args = [at(&mut arrived), u64::from(programs), failing];
+            let error = kernel.try_run([programs, 1, 1], &args).unwrap_err().to_string();
+            let is_its_own =
+                error.contains(&format!("program ({failing}, 0, 0)")) && error.contains("not this one");
+            assert!(is_its_own, "{error}");
+            assert!(arrived[0] < programs as i32);
+        }
+    }
+}
+
 /// Ends this process if what holds the answer lives longer than a minute: what is tested is that it ends.
 fn limit_time() -> std::sync::mpsc::Sender<()> {
     let (alive, gone) = std::sync::mpsc::channel();

@@ -77,3 +77,4 @@ mod walk;
 pub(crate) use accesses::guards;
 pub(crate) use emitter::{Kept, Note};
 pub(crate) use kernel::{Lowered, lower};
+pub(crate) use spin::may_wait;

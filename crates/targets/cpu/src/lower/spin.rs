@@ -8,6 +8,8 @@ use crate::abi::offsets;
 use ir::{Module, Op};
 use llir::{IntCompare, Type, Value};
 use ttir::ops::access::AccessOp;
+use ttir::ops::atomic::AtomicPollOp;
+use ttir::ops::control::WhileOp;
 
 /// Iterations from one question to the next, a power of two: a question takes some 20 ns, an atomic at least 5.
 const ITERATIONS: i32 = 16;
@@ -16,6 +18,15 @@ const ITERATIONS: i32 = 16;
 pub(super) fn may_spin(module: &Module, op: Op) -> bool {
     let mut accesses = module.walk(op).into_iter().filter_map(|inner| AccessOp::of(module, inner));
     accesses.any(|access| access.is_atomic() || access.volatile())
+}
+
+/// Whether programs may wait for what others write.
+pub(crate) fn may_wait(module: &Module) -> bool {
+    let waits = |op: Op| {
+        AtomicPollOp::of(module, op).is_some()
+            || WhileOp::of(module, op).is_some_and(|of| may_spin(module, of.op))
+    };
+    module.walk(module.top()).into_iter().any(waits)
 }
 
 impl Emitter<'_> {

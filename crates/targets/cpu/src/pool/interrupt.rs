@@ -1,5 +1,6 @@
 //! Whether a launch is to be given up: asked on the launching thread, now and then.
 
+use super::waiters::Waiters;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -13,17 +14,23 @@ pub struct Watch {
     /// When it is asked next, by [`now`]; 0 before the first look. Only the launching thread writes it.
     next: AtomicU64,
     is_given_up: AtomicBool,
+    /// Whether a program has failed: those that wait for it end too.
+    has_ended: AtomicBool,
+    waiting: Waiters,
 }
 
 impl Watch {
     /// Made on the launching thread, which alone asks. The first look asks nobody.
     pub fn new(ask: Option<fn() -> bool>) -> Watch {
-        Watch { ask, launcher: this_thread(), next: AtomicU64::new(0), is_given_up: AtomicBool::new(false) }
+        let [is_given_up, has_ended] = [false; 2].map(AtomicBool::new);
+        let (launcher, next, waiting) = (this_thread(), AtomicU64::new(0), Waiters::none());
+        Watch { ask, launcher, next, is_given_up, has_ended, waiting }
     }
 
-    /// Whether the launch is to be given up. The launching thread asks if it is time to.
+    /// Whether programs are to end: the launch is to be given up, or one has failed. The launching thread asks if it is
+    /// time to.
     pub fn look(&self) -> bool {
-        if self.is_given_up.load(Ordering::Relaxed) {
+        if self.is_given_up.load(Ordering::Relaxed) || self.has_ended.load(Ordering::Relaxed) {
             return true;
         }
         let Some(ask) = self.ask.filter(|_| self.launcher == this_thread()) else { return false };
@@ -36,6 +43,22 @@ impl Watch {
             self.is_given_up.store(true, Ordering::Relaxed);
         }
         is_given_up
+    }
+
+    /// The same, asked by a program that waits for what others write.
+    pub fn wait(&self) -> bool {
+        self.waiting.wait();
+        self.look()
+    }
+
+    /// Ends programs that wait, because one has failed: what they wait for may never come.
+    pub fn end(&self) {
+        self.has_ended.store(true, Ordering::Relaxed);
+    }
+
+    /// Who waits.
+    pub(super) fn waiting(&self) -> &Waiters {
+        &self.waiting
     }
 
     /// Whether the launch was given up.

@@ -62,6 +62,45 @@ fn programs_that_wait_for_each_other() {
 }
 
 #[test]
+fn programs_that_wait_for_programs_that_have_not_begun() {
+    for total in [0, 1, 2, 40, 200] {
+        let watch = Watch::new(None);
+        let here = AtomicU64::new(0);
+        let task = |begin: u64, end: u64| {
+            here.fetch_add(end - begin, Ordering::AcqRel);
+            while here.load(Ordering::Acquire) < total {
+                watch.wait();
+            }
+            ControlFlow::Continue(())
+        };
+        run_waiting(total, &task, &watch).unwrap();
+        assert_eq!(here.into_inner(), total);
+    }
+    // Nobody waits: as many threads as cores.
+    let (names, sum) = (std::sync::Mutex::new(std::collections::HashSet::new()), AtomicU64::new(0));
+    let task = |begin: u64, end: u64| {
+        work(100_000);
+        names.lock().unwrap().insert(std::thread::current().id());
+        sum.fetch_add((begin..end).sum(), Ordering::Relaxed);
+        ControlFlow::Continue(())
+    };
+    run_waiting(100, &task, &Watch::new(None)).unwrap();
+    assert_eq!(sum.into_inner(), 99 * 100 / 2);
+    assert!(names.into_inner().unwrap().len() <= thread_count());
+    // A program that panics is not waited for.
+    for failing in [0, 39] {
+        let watch = Watch::new(None);
+        let task = |begin: u64, _| {
+            assert_ne!(begin, failing, "a program");
+            while !watch.wait() {}
+            ControlFlow::Break(())
+        };
+        assert!(run_waiting(40, &task, &watch).unwrap_err().contains("a program"));
+        assert!(run_together(40, &task, &Watch::new(None)).unwrap_err().contains("a program"));
+    }
+}
+
+#[test]
 fn many_short_launches_after_each_other() {
     let cost = Cost::unknown();
     let sum = AtomicU64::new(0);

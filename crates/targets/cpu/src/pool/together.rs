@@ -5,16 +5,16 @@
 
 use super::interrupt::Watch;
 use super::worker::STACK_BYTES;
-use super::{Task, panic_text};
+use super::{Task, panic_text, thread_count};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use target::INTERRUPT_INTERVAL;
 
-/// Programs of one launch at most.
-const MOST: u64 = 1 << 12;
+/// Threads of one launch at most.
+pub(super) const MOST: u64 = 1 << 12;
 
 /// Nothing panics while it holds one of these.
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -29,11 +29,15 @@ pub fn run_together(total: u64, task: Task<'_>, watch: &Watch) -> Result<(), Str
             "{total} programs cannot run at the same time, as launch_cooperative_grid asks: at most {MOST} can"
         ));
     }
+    if total > thread_count() as u64 {
+        watch.waiting().crowd();
+    }
     let problem = Mutex::new(None);
     let (left, is_done) = (Mutex::new(total), Condvar::new());
     let one = |program: u64| {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| task(program, program + 1))) {
             held(&problem).get_or_insert_with(|| panic_text(&*panic));
+            watch.end();
         }
         *held(&left) -= 1;
         is_done.notify_one();
