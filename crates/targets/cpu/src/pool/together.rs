@@ -4,19 +4,15 @@
 //! do so until the system gives it one. Such a launch is given up where its programs look whether it is to be.
 
 use super::interrupt::Watch;
+use super::waiters::held;
 use super::worker::STACK_BYTES;
 use super::{Task, panic_text, thread_count};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use target::INTERRUPT_INTERVAL;
 
 /// Threads of one launch at most.
 pub(super) const MOST: u64 = 1 << 12;
-
-/// Nothing panics while it holds one of these.
-pub(super) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Runs the programs `0..total`, all at the same time.
 ///

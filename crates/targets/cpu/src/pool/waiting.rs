@@ -1,12 +1,13 @@
 //! Launches whose programs may wait for what others write, as at a lock or a barrier: the one that is waited for may
 //! not have begun.
 //!
-//! The workers of the pool take the programs one at a time. When all that run wait, and none has begun or ended for a
-//! moment ([`PATIENCE`]), more threads take programs too, each time as many as there are already, until all have begun.
-//! Launches in which nobody waits for long pay for one thread, which looks after this.
+//! The workers of the pool take the programs one at a time. The first program that waits starts a thread that looks
+//! after this: when all programs that run wait, and none has begun or ended for a moment ([`PATIENCE`]), it starts more
+//! threads that take programs, each time as many as there are already, until all have begun.
 
 use super::interrupt::Watch;
-use super::together::{MOST, held};
+use super::together::MOST;
+use super::waiters::held;
 use super::worker::STACK_BYTES;
 use super::{Cost, Task, panic_text, run_until, thread_count};
 use std::ops::ControlFlow;
@@ -17,8 +18,10 @@ use std::thread::{Builder, Scope};
 use std::time::Duration;
 use target::INTERRUPT_INTERVAL;
 
-/// How often it is looked whether all wait.
+/// After how long it is looked whether all wait.
 const PATIENCE: Duration = Duration::from_micros(300);
+/// The same at most. Where some do not say within the time that they wait it is doubled, as threads may wait for cores.
+const MOST_PATIENCE: Duration = Duration::from_millis(100);
 
 /// Runs the programs `0..total`. Whatever some of them wait for, the others begin in the end, up to [`MOST`] at a time.
 ///
@@ -30,8 +33,13 @@ pub fn run_waiting(total: u64, task: Task<'_>, watch: &Watch) -> Result<(), Stri
     }
     let crew = Crew::new(total, task, watch);
     std::thread::scope(|scope| {
-        let helper = Builder::new().spawn_scoped(scope, || crew.help(scope));
-        helper.map_err(|error| format!("no thread to look after programs that wait: {error}"))?;
+        let crew = &crew;
+        let begin = move || {
+            if let Err(error) = Builder::new().spawn_scoped(scope, move || crew.help(scope)) {
+                crew.fail(format!("no thread to look after programs that wait: {error}"));
+            }
+        };
+        let _call = watch.waiting().when_one_waits(&begin);
         // What the pool hands out are turns: which program is run in one is decided here.
         let turns = |begin: u64, end: u64| (begin..end).try_for_each(|_| crew.run_next());
         let outcome = run_until(total, &Cost::unknown(), &turns, watch);
@@ -113,17 +121,19 @@ impl<'a> Crew<'a> {
     /// Starts threads where all programs that run wait.
     fn help<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         let mut threads = thread_count() as u64;
-        let mut seen = None;
+        let (mut seen, mut patience) = (None, PATIENCE);
         let mut outside = held(&self.outside);
         while !outside.is_closed && self.has_more() {
-            outside = self.changed.wait_timeout(outside, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
+            outside = self.changed.wait_timeout(outside, patience).unwrap_or_else(PoisonError::into_inner).0;
             let (begun, ended) = (self.begun.load(Ordering::Relaxed), self.ended.load(Ordering::Relaxed));
+            let waiting = self.watch.waiting().count();
+            self.watch.waiting().count_anew();
             if seen != Some((begun, ended)) {
-                seen = Some((begun, ended));
-                self.watch.waiting().count_anew();
+                (seen, patience) = (Some((begun, ended)), PATIENCE);
                 continue;
             }
-            if outside.is_closed || self.watch.waiting().count() < begun - ended {
+            if outside.is_closed || waiting < begun - ended {
+                patience = (patience * 2).min(MOST_PATIENCE);
                 continue;
             }
             let left = self.total.saturating_sub(self.next.load(Ordering::Relaxed));
