@@ -442,3 +442,40 @@ def test_attention_that_fills_the_registers(target, causal):
                        CAUSAL=causal, num_warps=4)
     whole = [np.asarray(each).astype(np.float64) for each in (queries, keys, values)]
     np.testing.assert_allclose(np.asarray(out), attention_example.reference(*whole, causal), atol=2e-3, rtol=2e-3)
+
+
+@triton.jit
+def says_a_scalar(x_ptr):
+    tl.device_print("x", tl.load(x_ptr))
+    tl.device_print("nothing")
+    tl.device_print("block", tl.load(x_ptr + tl.zeros([2], tl.int32)))
+
+
+def test_every_lane_prints_a_scalar(emulated, arrays, capfd):
+    """As with Triton on a GPU; elements of blocks are printed once, however many lanes hold copies."""
+    says_a_scalar[(1, )](arrays.make(np.array([7], np.int32)), num_warps=2)
+    lanes = 2 * triton.runtime.driver.active.get_current_target().warp_size
+    lines = capfd.readouterr().out.splitlines()
+    assert lines.count("pid (0, 0, 0) idx () x: 7") == lanes
+    assert lines.count("pid (0, 0, 0) nothing") == lanes
+    assert [lines.count(f"pid (0, 0, 0) idx ({at}) block: 7") for at in range(2)] == [1, 1]
+
+
+@triton.jit
+def sums_that_begin_alike(a_ptr, b_ptr, out_ptr):
+    m, n, k = tl.arange(0, 128), tl.arange(0, 16), tl.arange(0, 64)
+    a = tl.load(a_ptr + m[:, None] * 64 + k[None, :])
+    b = tl.load(b_ptr + k[:, None] * 16 + n[None, :])
+    rows = tl.sum(a.to(tl.float32), axis=1)
+    tl.store(out_ptr + m[:, None] * 16 + n[None, :], tl.dot(a, b) + rows[:, None])
+
+
+def test_sums_of_several_tiles_are_copied_before_the_fence(rng):
+    """Sums of a row begin in one register; the emulator says where one is copied behind the fence of its instructions."""
+    a, b = (torch.from_numpy(rng.integers(-4, 5, shape)).half() for shape in ((128, 64), (64, 16)))
+    out = torch.zeros(128, 16)
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.emulate = "cuda:90"
+        kernel = sums_that_begin_alike[(1, )](a, b, out, num_warps=4)
+    assert "wgmma.mma_async" in kernel.asm["ptx"]
+    assert torch.equal(out, a.float() @ b.float() + a.float().sum(1, keepdim=True))

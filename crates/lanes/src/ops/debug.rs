@@ -1,6 +1,7 @@
 //! Printing and asserting.
 //!
-//! Each lane prints the elements that it holds; of copies, one. The line is that of the reference interpreter.
+//! Each lane prints the elements of a block that it holds; of copies, one. A scalar, and a line without values, is
+//! printed by every lane, as Triton does on GPUs. The line is that of the reference interpreter.
 
 use super::Entry;
 use crate::context::Cx;
@@ -34,13 +35,9 @@ fn print(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let signed = view.is_signed().to_vec();
     let args = view.args();
     if args.is_empty() {
-        let mask = cx.is_first_lane();
-        return guarded(cx, Some(mask), |cx| {
-            let args = program(cx);
-            cx.target
-                .print(&mut cx.b, &PrintCall { format: &format!("pid (%u, %u, %u){prefix}\n"), args: &args });
-            Ok(())
-        });
+        let args = program(cx);
+        cx.target.print(&mut cx.b, &PrintCall { format: &format!("pid (%u, %u, %u){prefix}\n"), args: &args });
+        return Ok(());
     }
     for (index, &arg) in args.iter().enumerate() {
         let number = if args.len() > 1 { format!("(operand {index}) ") } else { String::new() };
@@ -63,11 +60,8 @@ fn program(cx: &mut Cx<'_>) -> Values {
 
 fn print_operand(cx: &mut Cx<'_>, operand: &Operand, registers: &[Value]) -> Result<()> {
     if !ttir::types::is_tensor(operand.ty) {
-        let mask = cx.is_first_lane();
-        return guarded(cx, Some(mask), |cx| {
-            print_element(cx, operand, &[], registers[0]);
-            Ok(())
-        });
+        print_element(cx, operand, &[], registers[0]);
+        return Ok(());
     }
     let layout = cx.layout(operand.ty)?;
     let free = FreeBits::of(&layout);

@@ -98,10 +98,14 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         return Ok(());
     }
     let last = tiles.len().saturating_sub(1);
-    let words = packed_sums(cx, &tiles, &sums);
+    let mut words = packed_sums(cx, &tiles, &sums);
+    let is_open = tiles.len() > 1 && !matches!(group_dot.keep, Keep::Never);
+    if is_open {
+        open(cx, &mut words);
+    }
     let mut packed = Vec::new();
     for (index, ((registers, chain), words)) in tiles.into_iter().zip(words).enumerate() {
-        let borders = Borders { opens: index == 0, closes: index == last };
+        let borders = Borders { opens: index == 0 && !is_open, closes: index == last };
         let made = multiply(cx, &group_dot, &chain, &words, borders);
         if made.len() < registers.len() {
             packed.push((registers, made));
@@ -137,6 +141,17 @@ fn packed_sums(cx: &mut Cx<'_>, tiles: &[OneTile], sums: &[Value]) -> Vec<SmallV
         pack_narrow(&mut cx.b, &tile)
     };
     tiles.iter().map(&mut packed).collect()
+}
+
+/// The fence before the instructions of several tiles. The sums pass through it: one whose register others read as well
+/// (sums that begin alike, or are stored too) is copied, and the copy for a later tile must not lie behind the fence.
+fn open(cx: &mut Cx<'_>, words: &mut [SmallVec<[Value; 16]>]) {
+    let all: Vec<Value> = words.iter().flatten().copied().collect();
+    let fence = Instruction::new("wgmma.fence.sync.aligned").passing(&all);
+    let after = fence.effect(&mut cx.b).expect("it has results");
+    for (word, after) in words.iter_mut().flatten().zip(cx.b.parts(after)) {
+        *word = after;
+    }
 }
 
 /// Adds the dot to the sums, `most` instructions along k at a time.
