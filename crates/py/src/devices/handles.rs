@@ -179,22 +179,34 @@ impl Buffer {
         raise(py, py.detach(|| unsafe { self.device.fill(self.address, 0, self.bytes, stream) }))
     }
 
-    /// Copies bytes to its beginning.
-    fn write(&self, py: Python<'_>, from: &[u8]) -> PyResult<()> {
-        if from.len() as u64 > self.bytes {
-            let text = format!("{} bytes do not fit a buffer of {}", from.len(), self.bytes);
-            return Err(PyBufferError::new_err(text));
-        }
+    /// Copies bytes into it, `at` bytes behind its beginning.
+    #[pyo3(signature = (from, at=0))]
+    fn write(&self, py: Python<'_>, from: &[u8], at: u64) -> PyResult<()> {
+        let address = self.place(at, from.len() as u64)?;
         // SAFETY: as above, and so many bytes are there.
-        raise(py, unsafe { self.device.copy_in(self.address, from) })
+        raise(py, unsafe { self.device.copy_in(address, from) })
     }
 
-    /// Its bytes.
-    fn read<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let mut bytes = vec![0u8; self.bytes as usize];
-        // SAFETY: as above.
-        raise(py, py.detach(|| unsafe { self.device.copy_out(&mut bytes, self.address) }))?;
+    /// Its bytes from `at` on, or so many of them.
+    #[pyo3(signature = (at=0, bytes=None))]
+    fn read<'py>(&self, py: Python<'py>, at: u64, bytes: Option<u64>) -> PyResult<Bound<'py, PyBytes>> {
+        let count = bytes.unwrap_or(self.bytes.saturating_sub(at));
+        let address = self.place(at, count)?;
+        let mut bytes = vec![0u8; count as usize];
+        // SAFETY: as above, and so many bytes are there.
+        raise(py, py.detach(|| unsafe { self.device.copy_out(&mut bytes, address) }))?;
         Ok(PyBytes::new(py, &bytes))
+    }
+}
+
+impl Buffer {
+    /// The address of so many bytes of it.
+    fn place(&self, at: u64, bytes: u64) -> PyResult<u64> {
+        if at.checked_add(bytes).is_none_or(|end| end > self.bytes) {
+            let text = format!("{bytes} bytes at {at} do not fit a buffer of {}", self.bytes);
+            return Err(PyBufferError::new_err(text));
+        }
+        Ok(self.address + at)
     }
 }
 
