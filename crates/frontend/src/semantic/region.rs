@@ -204,6 +204,12 @@ impl Ctx<'_> {
             return Err(self.error(format!("map_elementwise: pack is {pack}, and can be at most {MAX_PACK}")));
         };
         let inputs = self.broadcast_all(inputs)?;
+        if inputs[0].ty.shape.is_empty() {
+            return Err(self.error_help(
+                "map_elementwise needs a block, found scalars",
+                "call the function itself: it works on scalars",
+            ));
+        }
         let params: Vec<Ty> = inputs
             .iter()
             .flat_map(|input| std::iter::repeat_n(Ty::scalar(input.ty.scalar), pack as usize))
