@@ -36,7 +36,8 @@ fn print(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let args = view.args();
     if args.is_empty() {
         let args = program(cx);
-        cx.target.print(&mut cx.b, &PrintCall { format: &format!("pid (%u, %u, %u){prefix}\n"), args: &args });
+        cx.target
+            .print(&mut cx.b, &PrintCall { format: &format!("pid (%u, %u, %u){prefix}\n"), args: &args });
         return Ok(());
     }
     for (index, &arg) in args.iter().enumerate() {
