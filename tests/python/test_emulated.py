@@ -445,23 +445,6 @@ def test_attention_that_fills_the_registers(target, causal):
 
 
 @triton.jit
-def says_a_scalar(x_ptr):
-    tl.device_print("x", tl.load(x_ptr))
-    tl.device_print("nothing")
-    tl.device_print("block", tl.load(x_ptr + tl.zeros([2], tl.int32)))
-
-
-def test_every_lane_prints_a_scalar(emulated, arrays, capfd):
-    """As with Triton on a GPU; elements of blocks are printed once, however many lanes hold copies."""
-    says_a_scalar[(1, )](arrays.make(np.array([7], np.int32)), num_warps=2)
-    lanes = 2 * triton.runtime.driver.active.get_current_target().warp_size
-    lines = capfd.readouterr().out.splitlines()
-    assert lines.count("pid (0, 0, 0) idx () x: 7") == lanes
-    assert lines.count("pid (0, 0, 0) nothing") == lanes
-    assert [lines.count(f"pid (0, 0, 0) idx ({at}) block: 7") for at in range(2)] == [1, 1]
-
-
-@triton.jit
 def sums_that_begin_alike(a_ptr, b_ptr, out_ptr):
     m, n, k = tl.arange(0, 128), tl.arange(0, 16), tl.arange(0, 64)
     a = tl.load(a_ptr + m[:, None] * 64 + k[None, :])

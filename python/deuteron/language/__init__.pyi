@@ -992,9 +992,6 @@ def device_print(prefix: Any, *args: Any, hex: Any = False) -> None:
     """Prints values while the kernel runs, a line an element:
     ``pid (x, y, z) idx (i, j) <prefix>: <value>``.
 
-    A scalar, and a prefix alone, is printed once by a program on the CPU and interpreted, and by each of its threads on a
-    GPU, as with Triton.
-
     Args:
         prefix: a text.
         args: scalars and blocks; pointers print as addresses.

@@ -1,7 +1,6 @@
 //! Printing and asserting.
 //!
-//! Each lane prints the elements of a block that it holds; of copies, one. A scalar, and a line without values, is
-//! printed by every lane, as Triton does on GPUs. The line is that of the reference interpreter.
+//! Each lane prints the elements that it holds; of copies, one. The line is that of the reference interpreter.
 
 use super::Entry;
 use crate::context::Cx;
@@ -35,10 +34,13 @@ fn print(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let signed = view.is_signed().to_vec();
     let args = view.args();
     if args.is_empty() {
-        let args = program(cx);
-        cx.target
-            .print(&mut cx.b, &PrintCall { format: &format!("pid (%u, %u, %u){prefix}\n"), args: &args });
-        return Ok(());
+        let mask = cx.is_first_lane();
+        return guarded(cx, Some(mask), |cx| {
+            let args = program(cx);
+            cx.target
+                .print(&mut cx.b, &PrintCall { format: &format!("pid (%u, %u, %u){prefix}\n"), args: &args });
+            Ok(())
+        });
     }
     for (index, &arg) in args.iter().enumerate() {
         let number = if args.len() > 1 { format!("(operand {index}) ") } else { String::new() };
@@ -61,8 +63,11 @@ fn program(cx: &mut Cx<'_>) -> Values {
 
 fn print_operand(cx: &mut Cx<'_>, operand: &Operand, registers: &[Value]) -> Result<()> {
     if !ttir::types::is_tensor(operand.ty) {
-        print_element(cx, operand, &[], registers[0]);
-        return Ok(());
+        let mask = cx.is_first_lane();
+        return guarded(cx, Some(mask), |cx| {
+            print_element(cx, operand, &[], registers[0]);
+            Ok(())
+        });
     }
     let layout = cx.layout(operand.ty)?;
     let free = FreeBits::of(&layout);
