@@ -10,7 +10,6 @@ of memory, or as no descriptor describes it, is counted.
 
 import argparse
 import dataclasses
-import importlib.util
 import pathlib
 import random
 import time
@@ -18,6 +17,7 @@ import warnings
 
 import numpy as np
 import torch
+from programs import load
 
 import triton
 from triton.tools.tensor_descriptor import TensorDescriptor
@@ -155,15 +155,6 @@ class Product:
         wrong = (inside != (expected.T if self.c.turned else expected)).sum().item()
         assert wrong == 0, f"{wrong} of {inside.numel()} elements are wrong"
         assert (between == 5).all(), "what stands between rows was written"
-
-
-def load(text, folder, name):
-    path = folder / f"{name}.py"
-    path.write_text(text)
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.kernel
 
 
 def main():

@@ -54,27 +54,6 @@ def test_blocks_are_moved_and_cut_at_the_edges(case, dtype, padding, rng):
     np.testing.assert_array_equal(target.cpu().numpy(), after)
 
 
-@triton.jit
-def combine(x_ptr, desc, KIND: triton.language.constexpr, ROWS: triton.language.constexpr,
-            COLUMNS: triton.language.constexpr):
-    """Combines a block with that at the program's half of its rows."""
-    place = triton.language.arange(0, ROWS)[:, None] * COLUMNS + triton.language.arange(0, COLUMNS)[None, :]
-    x = triton.language.load(x_ptr + place)
-    at = [triton.language.program_id(0) * (ROWS // 2), 0]
-    if KIND == "add":
-        desc.atomic_add(at, x)
-    elif KIND == "min":
-        desc.atomic_min(at, x)
-    elif KIND == "max":
-        desc.atomic_max(at, x)
-    elif KIND == "and":
-        desc.atomic_and(at, x)
-    elif KIND == "or":
-        desc.atomic_or(at, x)
-    else:
-        desc.atomic_xor(at, x)
-
-
 FLOATS = [(dtype, kind) for dtype in (torch.float16, torch.bfloat16) for kind in ("add", "min", "max")]
 INTEGERS = [(dtype, kind) for dtype in (torch.int32, torch.uint32, torch.uint64) for kind in ("add", "min", "max", "and", "xor")]
 
@@ -95,8 +74,10 @@ def test_bulk_copies_combine_what_lanes_do(dtype, kind, rng):
         out = values[1, :50].clone()
         with triton.knobs.nvidia.scope():
             triton.knobs.nvidia.disable_bulk_copies = lanes
-            desc = TensorDescriptor.from_tensor(out, [16, 64])
-            kernel = triton.jit(combine.fn)[(7, )](values[0], desc, kind, 16, 64)
+            desc, block = (TensorDescriptor.from_tensor(of, [16, 64]) for of in (out, values[0]))
+            combine = triton.jit(kernels.combine.fn)
+            for row in range(0, 56, 8):  # Blocks that overlap, the last ones at the tensor's end.
+                kernel = combine[(1, )](desc, block, (row, 0), kind)
         found.append(out.view(torch.uint8))
         texts.append("cp.reduce.async.bulk" in kernel.asm["ptx"])
     assert texts == [torch.cuda.get_device_capability()[0] == 9, False]

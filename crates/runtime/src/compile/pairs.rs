@@ -76,8 +76,8 @@ impl Pairs {
     /// Whether two programs read the same.
     fn holds(&self, pair: usize, launch: &Launch<'_>) -> bool {
         let guards = &self.facts[pair].guards;
-        let words = guards.args().into_iter().map(|slot| launch.args.get(slot).copied().unwrap_or(0));
-        let words: SmallVec<[u64; 8]> = words.collect();
+        let words = guards.args().into_iter().map(|slot| launch.args.get(slot).copied());
+        let Some(words) = words.collect::<Option<SmallVec<[u64; 8]>>>() else { return false };
         let mut looked = self.looked.lock().unwrap_or_else(|broken| broken.into_inner());
         let is_this = |one: &&Looked| one.pair == pair && one.grid == launch.grid && one.words == words;
         if let Some(known) = looked.iter().find(is_this) {

@@ -102,7 +102,7 @@ impl<'a> Crew<'a> {
         flow
     }
 
-    /// Nothing more begins, and programs that wait are told to end.
+    /// No more programs begin, and those that wait end when they next ask.
     fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
         self.watch.end();
