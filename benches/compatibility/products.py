@@ -2,7 +2,7 @@
 
 ``python benches/compatibility/products.py --seconds 600 --first 1 --folder /tmp/products`` goes from seed to seed on every engine, and leaves the
 source of what is wrong in the folder; ``--seed 17`` runs one and prints it. Settings of the environment (``DEUTERON_PAIRS=1``,
-``DEUTERON_WARP_SPECIALIZE=1``, ``DEUTERON_PERSISTENCE=1``) choose other ways to compile it.
+``DEUTERON_WARP_SPECIALIZE=1``, ``DEUTERON_PERSISTENCE=1``) choose other ways to compile it. ``--engines gpu`` is the GPU of the machine.
 
 Elements are small whole numbers, so that sums are exact in any order, and what stands between rows is not zero. What a target refuses for want
 of memory, or as no descriptor describes it, is counted.
@@ -137,12 +137,13 @@ class Product:
         offset = f"{column} * s{name} + {row}" if matrix.turned else f"{row} * s{name} + {column}"
         return f"tl.load({name} + {offset}, mask=({row} < {sizes[0]}) & ({column} < {sizes[1]}), other=0)"
 
-    def run(self, kernel, seed):
+    def run(self, kernel, seed, device):
         """Launches it; raises `AssertionError` where the result, or what stands between its rows, is not as it should be."""
         rng = np.random.default_rng(seed)
         (m, n, k), (block_m, block_n, block_k) = self.sizes, self.block
         a, b = (torch.from_numpy(rng.integers(-2, 3, shape).astype(np.float32)) for shape in ((m, k), (k, n)))
         memories = [self.a.memory(a, 3.0), self.b.memory(b, 3.0), self.c.memory(torch.full((m, n), 5.0), 5.0)]
+        memories = [memory.to(device) for memory in memories]
         arguments = [matrix.argument(memory) for matrix, memory in zip((self.a, self.b, self.c), memories)]
         tiles = triton.cdiv(m, block_m) * triton.cdiv(n, block_n)
         grid = (min(2, tiles) if self.loops else tiles, )
@@ -150,7 +151,7 @@ class Product:
         expected = (a.double() @ b.double()) * (2 if self.body == "two" else 1)
         expected += triton.cdiv(k, block_k) // 2 if self.body == "branches" else 0
         expected += 5 if self.adds else 0
-        found = memories[2].double()
+        found = memories[2].double().cpu()
         inside, between = found[:, :(m if self.c.turned else n)], found[:, (m if self.c.turned else n):]
         wrong = (inside != (expected.T if self.c.turned else expected)).sum().item()
         assert wrong == 0, f"{wrong} of {inside.numel()} elements are wrong"
@@ -179,9 +180,9 @@ def main():
         for engine in arguments.engines.split(","):
             try:
                 with triton.knobs.runtime.scope():
-                    if engine != "cpu":
+                    if engine not in ("cpu", "gpu"):
                         triton.knobs.runtime.emulate = engine
-                    product.run(kernel, seed)
+                    product.run(kernel, seed, "cuda" if engine == "gpu" else "cpu")
                 right += 1
             except Exception as error:
                 if any(word in str(error) for word in REFUSALS):

@@ -80,7 +80,8 @@ def test_bulk_copies_combine_what_lanes_do(dtype, kind, rng):
                 kernel = combine[(1, )](desc, block, (row, 0), kind)
         found.append(out.view(torch.uint8))
         texts.append("cp.reduce.async.bulk" in kernel.asm["ptx"])
-    assert texts == [torch.cuda.get_device_capability()[0] == 9, False]
+    # Bits of whole numbers of 64 bits that have a sign: an illegal instruction.
+    assert texts == [torch.cuda.get_device_capability()[0] == 9 and (dtype, kind) != (torch.int64, "or"), False]
     if dtype.is_floating_point:
         one, two = (bits.view(dtype).float() for bits in found)
         torch.testing.assert_close(one, two, rtol=0, atol=0, equal_nan=True)

@@ -12,7 +12,7 @@
 //! bulk copies need.
 
 use super::begins::begins_aligned;
-use super::map_parts::{Combine, MapPart, MapParts, map_parts};
+use super::map_parts::{Combine, MapPart, MapParts, UNBOUNDED, map_parts};
 use super::maps::{add_map, is_box, is_map_written};
 use crate::Machine;
 use crate::machine::Persistence;
@@ -35,9 +35,6 @@ pub static GUARDS: DeclaredKey = DeclaredKey::new("tt.guards", "What a launch of
 /// Attribute of a kernel: who loads what feeds its dots, and why.
 pub static LOAD_NOTES: DeclaredKey =
     DeclaredKey::new("ttg.load-notes", "Who loads what feeds the dots of loops by addresses, and why.");
-
-/// Elements along an axis of which nothing is known but that the program stays inside.
-const UNBOUNDED: i64 = i32::MAX as i64;
 
 /// Loads of boxes become loads by descriptors.
 pub(crate) static BOX_LOADS: PassRow = PassRow {
@@ -162,7 +159,7 @@ fn parts(module: &Module, entry: Block, load: &BoxAccess) -> Option<MapParts> {
     let (_, outer) = order.split_last()?;
     let sizes = order.iter().map(|&at| match &load.axes[at].extent {
         Some(extent) => part(module, entry, extent),
-        None => Some(MapPart::Constant(UNBOUNDED)),
+        None => Some(UNBOUNDED),
     });
     let strides = outer.iter().map(|&at| part(module, entry, &load.axes[at].stride));
     Some(MapParts {

@@ -5,11 +5,12 @@
 //! `%0[%1:i32_%2:i32_mul32,64][%3:i64]` is a tensor at the address that parameter 0 is, of so many rows as the product
 //! of the parameters 1 and 2, of 64 columns, with rows parameter 3 apart.
 
-use ir::{Attr, Block, DeclaredKey, Def, Module, OpRow, Value};
+use ir::{Attr, Block, Builder, DeclaredKey, Def, Module, OpRow, Type, Value};
 use std::fmt;
 use std::str::FromStr;
 use ttir::ops::arith_cast::EXTSI;
 use ttir::ops::arith_int::{ADDI, MULI, SUBI};
+use ttir::ops::constant::CONSTANT;
 use ttir::ops::descriptor::MakeDescriptorOp;
 use ttir::ops::forms::{BinaryOp, UnaryOp};
 use ttir::ops::func::DIVISIBILITY;
@@ -22,6 +23,8 @@ pub static MAP_OF: DeclaredKey = DeclaredKey::new(
 
 /// What addresses and strides of tensors that bulk copies move are multiples of, in bytes.
 pub(super) const UNIT: u64 = 16;
+/// The size of an axis along which nothing is known but that the program stays inside.
+pub(super) const UNBOUNDED: MapPart = MapPart::Constant(i32::MAX as i64);
 /// The deepest sums and products.
 const DEEPEST: usize = 8;
 
@@ -106,6 +109,11 @@ impl MapPart {
         }
     }
 
+    /// Whether it is known to be a multiple of a power of two.
+    pub(super) fn is_multiple_of(&self, module: &Module, entry: Block, unit: u64) -> bool {
+        self.divisor(&|slot| divisor_of(module, entry, slot)).is_multiple_of(unit)
+    }
+
     /// The parameters that it is made of.
     fn params(&self, found: &mut Vec<usize>) {
         match self {
@@ -127,6 +135,13 @@ impl MapPart {
             }
         }
     }
+}
+
+/// A power of two that a parameter is known to be a multiple of.
+fn divisor_of(module: &Module, entry: Block, slot: usize) -> u64 {
+    let mut attrs = module.arg_attrs(entry, slot).iter();
+    let known = attrs.find(|(key, _)| key.name() == DIVISIBILITY.name).and_then(|(_, attr)| attr.as_int());
+    known.and_then(|known| u64::try_from(known).ok()).map_or(1, |known| 1 << known.trailing_zeros().min(16))
 }
 
 impl MapParts {
@@ -160,14 +175,7 @@ impl MapParts {
 
     /// Whether address and strides are known to be what bulk copies need, of elements of so many bytes.
     pub(super) fn is_aligned(&self, module: &Module, entry: Block, bytes: u64) -> bool {
-        let of_param = |slot: usize| {
-            let mut attrs = module.arg_attrs(entry, slot).iter();
-            let known =
-                attrs.find(|(key, _)| key.name() == DIVISIBILITY.name).and_then(|(_, attr)| attr.as_int());
-            known
-                .and_then(|known| u64::try_from(known).ok())
-                .map_or(1, |known| 1 << known.trailing_zeros().min(16))
-        };
+        let of_param = |slot: usize| divisor_of(module, entry, slot);
         let fits = |stride: &MapPart| (stride.divisor(&of_param) * bytes).is_multiple_of(UNIT);
         of_param(self.base).is_multiple_of(UNIT) && self.strides.iter().all(fits)
     }
@@ -178,6 +186,22 @@ pub fn map_parts(module: &Module, desc: Value) -> Option<MapParts> {
     let Def::Arg(entry, at) = module.def(desc) else { return None };
     let mut attrs = module.arg_attrs(entry, at as usize).iter();
     attrs.find(|(key, _)| key.name() == MAP_OF.name)?.1.as_str()?.parse().ok()
+}
+
+/// A part of a descriptor as a number of so many bits.
+pub(crate) fn value_of(builder: &mut Builder<'_>, entry: Block, part: &MapPart, bits: u32) -> Value {
+    let ty = Type::int(bits);
+    let (value, own) = match part {
+        MapPart::Constant(value) => {
+            return builder.build_as(&CONSTANT, &[], &[Some(Attr::int(*value, ty))], ty);
+        }
+        MapPart::Param { slot, bits } => (builder.module.args(entry)[*slot], *bits),
+        MapPart::Combined { by, bits, parts } => {
+            let [left, right] = [0, 1].map(|at| value_of(builder, entry, &parts[at], *bits));
+            (builder.build(by.row(), &[left, right], &[]), *bits)
+        }
+    };
+    if own < bits { builder.build_as(&EXTSI, &[value], &[], ty) } else { value }
 }
 
 impl fmt::Display for MapPart {

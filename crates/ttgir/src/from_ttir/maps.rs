@@ -207,7 +207,10 @@ fn is_combined(desc: Type, kind: ReduceKind) -> bool {
         (ReduceKind::Add, Some(FloatKind::F16 | FloatKind::BF16 | FloatKind::F32), _) => true,
         (ReduceKind::Min | ReduceKind::Max, Some(FloatKind::F16 | FloatKind::BF16), _) => true,
         (ReduceKind::Inc | ReduceKind::Dec, ..) => false,
-        (ReduceKind::Add, None, Some(64)) => is_unsigned(desc),
+        // Of whole numbers with a sign that is an illegal instruction (H200).
+        (ReduceKind::Add | ReduceKind::And | ReduceKind::Or | ReduceKind::Xor, None, Some(64)) => {
+            is_unsigned(desc)
+        }
         (_, None, Some(bits)) => matches!(bits, 32 | 64),
         _ => false,
     }

@@ -23,6 +23,7 @@ pub(crate) use begins::Begin;
 pub(crate) use box_loads::BOX_LOADS;
 pub use box_loads::{GUARDS, LOAD_NOTES, guards, load_notes};
 pub(crate) use cat::EXPAND_CAT;
+pub(crate) use map_parts::value_of;
 pub use map_parts::{Combine, MAP_OF, MapPart, MapParts, map_parts};
 pub(crate) use maps::KEEP_DESCRIPTORS;
 pub use maps::MAP_WRITTEN;

@@ -3,6 +3,8 @@
 //! Hardware keeps them in 128 bytes of a form that only the driver knows; here those bytes have a form of our own,
 //! which [`TensorMap::encode`] makes and `tensormap.replace` edits.
 
+use emulation::Operation;
+
 /// How rows of a box are mixed in shared memory, to keep banks apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Swizzle {
@@ -37,6 +39,10 @@ impl Swizzle {
 
 /// Bytes of the elements that `tensormap.replace` names by a number.
 const ELEMENT_BYTES: [usize; 13] = [1, 2, 4, 4, 8, 8, 2, 4, 4, 8, 2, 4, 4];
+
+/// Types of elements that a reduction knows, by the same number.
+const ELEMENT_TYPES: [&str; 13] =
+    ["u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32", "f64", "bf16", "f32", "f32"];
 
 /// A tensor in global memory and the box that a copy moves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,6 +187,11 @@ impl TensorMap {
         ELEMENT_BYTES[usize::from(self.element)]
     }
 
+    /// The type of an element in PTX.
+    pub(crate) fn element_type(&self) -> &'static str {
+        ELEMENT_TYPES[usize::from(self.element)]
+    }
+
     /// Bytes of a box.
     pub(crate) fn box_bytes(&self) -> usize {
         self.boxes.iter().map(|dim| *dim as usize).product::<usize>() * self.element_bytes()
@@ -199,9 +210,24 @@ impl TensorMap {
             .then(|| format!("a store begins at {corner:?}, in front of the tensor"))
     }
 
+    /// Why hardware ends a copy that combines a box with the tensor with an illegal instruction: of whole numbers of 64
+    /// bits, what the instruction does to numbers with a sign (H200) is to take the smaller or the larger.
+    pub(crate) fn refused_reduction(&self, operation: Operation) -> Option<String> {
+        let known = match self.element_type() {
+            "u32" | "s32" | "u64" => true,
+            "s64" => matches!(operation, Operation::Min | Operation::Max),
+            "f16" | "bf16" => matches!(operation, Operation::Add | Operation::Min | Operation::Max),
+            "f32" => operation == Operation::Add,
+            _ => false,
+        };
+        (!known)
+            .then(|| format!("a bulk reduction {operation:?} of elements of type {}", self.element_type()))
+    }
+
     /// Where each run of up to 16 bytes of a box lies: its offset in the box, its bytes, and its address, if the
-    /// tensor has it.
-    pub(crate) fn runs(&self, corner: &[i32], mut each: impl FnMut(usize, usize, Option<u64>)) {
+    /// tensor has it. Stores write 16 bytes wherever the first of them is in the tensor (H200): what lies behind the
+    /// end of a row is overwritten up to the next multiple of 16 bytes.
+    pub(crate) fn runs(&self, corner: &[i32], stores: bool, mut each: impl FnMut(usize, usize, Option<u64>)) {
         let size = self.element_bytes();
         let row = self.boxes[0] as usize;
         let rows = self.boxes[1..].iter().map(|dim| *dim as usize).product::<usize>();
@@ -222,7 +248,7 @@ impl TensorMap {
                 let inside = |at: i64| (0..i64::from(self.dims[0])).contains(&at);
                 let address = |at: i64| base.map(|base| base.wrapping_add(at * size as i64) as u64);
                 let offset = (index * row + start) * size;
-                if inside(first) == inside(last) {
+                if stores || inside(first) == inside(last) {
                     each(offset, per * size, address(first).filter(|_| inside(first)));
                     continue;
                 }
@@ -262,13 +288,17 @@ mod tests {
             boxes: vec![8, 4],
             swizzle: Swizzle::None,
         };
-        let mut inside = 0;
-        let mut total = 0;
-        map.runs(&[-4, -1], |_, bytes, address| {
-            total += bytes;
-            inside += if address.is_some() { bytes } else { 0 };
-        });
-        assert_eq!((total, inside), (8 * 4 * 4, 4 * 2 * 4));
+        let count = |corner: &[i32], stores: bool| {
+            let (mut total, mut inside) = (0, 0);
+            map.runs(corner, stores, |_, bytes, address| {
+                total += bytes;
+                inside += if address.is_some() { bytes } else { 0 };
+            });
+            (total, inside)
+        };
+        assert_eq!(count(&[-4, -1], false), (8 * 4 * 4, 4 * 2 * 4));
+        assert_eq!(count(&[4, 0], false), (8 * 4 * 4, 2 * 2 * 4));
+        assert_eq!(count(&[4, 0], true), (8 * 4 * 4, 4 * 2 * 4), "stores write 16 bytes or none");
         for (corner, stores, is_refused) in [
             ([-4, -1], false, false),
             ([-4, 0], true, true),

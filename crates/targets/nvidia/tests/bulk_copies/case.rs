@@ -89,6 +89,11 @@ pub(crate) fn compile_stored() -> Compiled {
     compile_text(&stored(), 3, 4)
 }
 
+/// The kernel for rows of multiples of 16 bytes: lanes have nothing to store at their ends.
+pub(crate) fn whole_rows(stored: &str) -> String {
+    stored.replacen("%cn: i32", "%cn: i32 {tt.divisibility = 16 : i32}", 1)
+}
+
 /// The product as one of `%tiles` below each other, made one after the other by a loop that says `tt.flatten`.
 pub(crate) fn tiled(text: &str) -> String {
     let loops = "  scf.for %t = %zero to %tiles step %one : i32 {

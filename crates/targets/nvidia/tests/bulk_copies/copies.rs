@@ -2,8 +2,8 @@
 
 use crate::assembler::assembler;
 use crate::case::{
-    COLUMNS, Case, PRODUCT, ROWS, check_tiles, compile, compile_alike, compile_chain, compile_stored, made,
-    passes, stored, tiled, without_each,
+    COLUMNS, Case, PRODUCT, ROWS, check_tiles, compile, compile_alike, compile_chain, compile_stored,
+    compile_text, made, passes, stored, tiled, whole_rows, without_each,
 };
 use nvidia::assemble::{AssembleOptions, Assembler};
 use ptx_isa::Arch;
@@ -82,7 +82,7 @@ fn products_that_bulk_copies_store() {
 #[test]
 fn stores_need_their_fence_their_barrier_and_their_group() {
     let mut random = Random::new(11);
-    let compiled = compile_stored();
+    let compiled = compile_text(&whole_rows(&stored()), 3, 4);
     let case = Case { stored: true, ..Case::random(&mut random, [64, 64, 128], false) };
     let expected = case.product();
     let lines: Vec<&str> = compiled.ptx.lines().collect();
@@ -117,7 +117,7 @@ fn stores_go_on_from_tile_to_tile() {
 #[test]
 fn nothing_that_orders_copies_across_tiles_may_be_missing() {
     let mut random = Random::new(13);
-    let compiled = compile_alike(&tiled(&stored()));
+    let compiled = compile_alike(&whole_rows(&tiled(&stored())));
     let case = Case { stored: true, tiles: 4, ..Case::random(&mut random, [256, 64, 64 * 5], false) };
     let expected = case.product();
     assert!(passes(&case, &compiled, &compiled.ptx, &expected), "{}", compiled.ptx);

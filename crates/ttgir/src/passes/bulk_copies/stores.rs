@@ -28,7 +28,7 @@
 use super::build::{BulkTile, fence, store, store_wait};
 use super::parts::Parts;
 use crate::SharedEncoding;
-use crate::from_ttir::{Begin, MapPart, map_parts, map_slot};
+use crate::from_ttir::{Begin, MapPart, map_parts, map_slot, value_of};
 use crate::module::store_bytes;
 use crate::ops::barrier::FENCE_ASYNC_GLOBAL;
 use crate::ops::bulk::{BulkLoadOp, LANES_REDUCE, LANES_STORE, LanesReduceOp};
@@ -401,7 +401,7 @@ fn carry_out(module: &mut Module, entry: Block, plan: &StorePlan, buffers: &mut 
         };
         let corner = plan.parts.corner(&mut builder, &corner, shape(ty), part);
         let tile = BulkTile { desc, corner: &corner, target };
-        match begin.test(&mut builder) {
+        match begin.test(&mut builder, entry) {
             None => begin_copy(&mut builder, &tile, kind),
             Some(test) => {
                 let fills: [Fill<'_>; 2] = [&|builder| begin_copy(builder, &tile, kind), &|builder| {
@@ -539,20 +539,4 @@ fn extent(builder: &mut Builder<'_>, entry: Block, desc: Value) -> (Value, Vec<V
 fn integer(builder: &mut Builder<'_>, value: i64) -> Value {
     let long = Type::int(64);
     builder.build_as(&CONSTANT, &[], &[Some(Attr::int(value, long))], long)
-}
-
-/// A part of a descriptor as a number of so many bits.
-fn value_of(builder: &mut Builder<'_>, entry: Block, part: &MapPart, bits: u32) -> Value {
-    let ty = Type::int(bits);
-    let (value, own) = match part {
-        MapPart::Constant(value) => {
-            return builder.build_as(&CONSTANT, &[], &[Some(Attr::int(*value, ty))], ty);
-        }
-        MapPart::Param { slot, bits } => (builder.module.args(entry)[*slot], *bits),
-        MapPart::Combined { by, bits, parts } => {
-            let [left, right] = [0, 1].map(|at| value_of(builder, entry, &parts[at], *bits));
-            (builder.build(by.row(), &[left, right], &[]), *bits)
-        }
-    };
-    if own < bits { builder.build_as(&EXTSI, &[value], &[], ty) } else { value }
 }

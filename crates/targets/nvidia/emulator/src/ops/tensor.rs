@@ -75,13 +75,13 @@ fn pieces(
     step: &mut Step<'_, '_>,
     map: &TensorMap,
     coordinates: &[i32],
-    shared: u64,
+    (shared, stores): (u64, bool),
     lane: u32,
 ) -> Result<Vec<Piece>, Box<Fault>> {
     step.place(Space::Shared, shared, lane, map.box_bytes(), 128)?;
     let base = shared & ((1 << RANK_SHIFT) - 1);
     let mut out = Vec::new();
-    map.runs(coordinates, |offset, bytes, global| {
+    map.runs(coordinates, stores, |offset, bytes, global| {
         let at = map.swizzle.apply(base + offset as u64);
         out.push(Piece { global, shared: at as u32, bytes: bytes as u32 });
     });
@@ -123,7 +123,7 @@ fn load(
     for lane in step.lanes() {
         let (map, coordinates) = read_corner(step, corner, lane, false)?;
         let shared = step.effective(target, lane);
-        let pieces = pieces(step, &map, &coordinates, shared, lane)?;
+        let pieces = pieces(step, &map, &coordinates, (shared, false), lane)?;
         let mbarrier = step.effective(mbarrier, lane);
         let mask = mask.map(|mask| step.get(mask, lane) as u32);
         let bytes = map.box_bytes() as u32;
@@ -131,10 +131,6 @@ fn load(
     }
     Ok(Flow::Next)
 }
-
-/// Types of elements that a reduction knows, by the number of the map.
-const ELEMENT_TYPES: [&str; 13] =
-    ["u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32", "f64", "bf16", "f32", "f32"];
 
 fn store(
     step: &mut Step<'_, '_>,
@@ -145,9 +141,12 @@ fn store(
     for lane in step.lanes() {
         let (map, coordinates) = read_corner(step, corner, lane, true)?;
         let shared = step.effective(source, lane);
-        let mut pieces = pieces(step, &map, &coordinates, shared, lane)?;
+        let mut pieces = pieces(step, &map, &coordinates, (shared, true), lane)?;
         pieces.retain(|piece| piece.global.is_some());
-        let ty = Type::named(ELEMENT_TYPES[usize::from(map.element)]).expect("the table has types of PTX");
+        if let Some(message) = reduce.and_then(|reduce| map.refused_reduction(reduce.operation)) {
+            return Err(step.fault(FaultKind::Misuse, lane, message));
+        }
+        let ty = Type::named(map.element_type()).expect("the table has types of PTX");
         let reduce = reduce.map(|reduce| Reduce { ty, ..reduce });
         begin_store(step, lane, pieces, reduce);
     }
