@@ -2,7 +2,7 @@
 
 ``python benches/compatibility/programs.py --seconds 3600 --first 1 --folder /tmp/programs`` goes from seed to seed, and leaves the source of
 what differs in the folder, made smaller by leaving out statements. ``--seed 17`` runs one and prints it; ``--engines cpu,cuda:90`` says which
-engines are compared with the interpreter.
+engines are compared with the interpreter; ``gpu`` is the GPU of the machine.
 
 Programs mix dtypes, scalars and blocks of one and two dimensions in loops, conditions and functions of their own. Nothing in them is
 undefined: divisors are positive, shifts are below eight, floats are clamped before they become integers. Left out are sums of floats, dots
@@ -367,10 +367,15 @@ def run_on(engine, kernel, seed):
     with triton.knobs.runtime.scope():
         if engine == "interpreter":
             triton.knobs.runtime.interpret = True
-        elif engine != "cpu":
+        elif engine not in ("cpu", "gpu"):
             triton.knobs.runtime.emulate = engine
-        kernel[(PROGRAMS, )](*arrays, integers, floats, count, n, scale, flag, enable_fp_fusion=False)
-    return integers, floats
+        buffers = [*arrays, integers, floats]
+        if engine == "gpu":
+            import torch
+
+            buffers = [torch.from_numpy(array).cuda() for array in buffers]
+        kernel[(PROGRAMS, )](*buffers, count, n, scale, flag, enable_fp_fusion=False)
+    return [buffer.cpu().numpy() for buffer in buffers[-2:]] if engine == "gpu" else (integers, floats)
 
 
 def message(error):

@@ -105,9 +105,7 @@ rows! {
         LG2: plain("llvm.nvvm.lg2.approx.f", "lg2.approx.f32"),
         LG2_FTZ: plain("llvm.nvvm.lg2.approx.ftz.f", "lg2.approx.ftz.f32"),
         MUL_DOWN: plain("llvm.nvvm.mul.rm.f", "mul.rm.f32"),
-        MULHI_S32: plain("llvm.nvvm.mulhi.i", "mul.hi.s32"),
         MULHI_S64: plain("llvm.nvvm.mulhi.ll", "mul.hi.s64"),
-        MULHI_U32: plain("llvm.nvvm.mulhi.ui", "mul.hi.u32"),
         MULHI_U64: plain("llvm.nvvm.mulhi.ull", "mul.hi.u64"),
         RCP_FTZ: plain("llvm.nvvm.rcp.approx.ftz.f", "rcp.approx.ftz.f32"),
         CLUSTER_CTARANK: special("llvm.nvvm.read.ptx.sreg.cluster.ctarank", "%cluster_ctarank"),
@@ -137,6 +135,8 @@ rows! {
         SAME_FOR_ALL: pure("llvm.nvvm.shfl.sync.idx.i32", Form::Ordered("shfl.sync.idx.b32", &[1, 2, 3, 0])),
     }
     others {
+        plain("llvm.nvvm.mulhi.i", "mul.hi.s32"),
+        plain("llvm.nvvm.mulhi.ui", "mul.hi.u32"),
         effect("llvm.nvvm.barrier.cta.sync.aligned.all", "barrier.sync.aligned"),
         effect("llvm.nvvm.barrier.cta.sync.aligned.count", "barrier.sync.aligned"),
         effect("llvm.nvvm.barrier.sync", "barrier.sync"),

@@ -15,7 +15,9 @@ mod memory;
 mod tensormap;
 
 use crate::intrinsics::{self, Row};
-use elementwise::{Abilities, Approximation, ElementTarget, Math, MathMachine, MinMax, Rounding};
+use elementwise::{
+    Abilities, Approximation, ElementTarget, Math, MathMachine, MinMax, Rounding, mul_high_by_widening,
+};
 use instruction::Instruction;
 use ir::{FloatKind, Module, Op};
 use lanes::{
@@ -352,15 +354,16 @@ impl ElementTarget for Lanes {
         self
     }
 
+    /// By a product of twice the bits where there is one. `ptxas` 12.8 to 13.5 makes one sum with a carry of `mul.hi`
+    /// of 32 bits, widened, minus a number of 64 bits, and the result is wrong where the lower half of that number is
+    /// 0.
     fn mul_high(&self, b: &mut FunctionBuilder<'_>, signed: bool, x: Value, y: Value) -> Value {
         let ty = b.ty(x);
-        let intrinsic: &Row = match (signed, ty.lane_bits() > 32) {
-            (true, false) => &intrinsics::MULHI_S32,
-            (true, true) => &intrinsics::MULHI_S64,
-            (false, false) => &intrinsics::MULHI_U32,
-            (false, true) => &intrinsics::MULHI_U64,
-        };
-        b.intrinsic(intrinsic, ty, &[x, y])
+        match (signed, ty.lane_bits() > 32) {
+            (_, false) => mul_high_by_widening(b, signed, x, y),
+            (true, true) => b.intrinsic(&intrinsics::MULHI_S64, ty, &[x, y]),
+            (false, true) => b.intrinsic(&intrinsics::MULHI_U64, ty, &[x, y]),
+        }
     }
 
     fn convert(
