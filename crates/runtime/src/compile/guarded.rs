@@ -130,7 +130,7 @@ impl Guarded {
         if self.gains_by_loop(kernel, launch)? && self.may_loop(kernel, launch) {
             return Ok(Choice::Persistent);
         }
-        Ok(self.pairs.gain(kernel, launch)?.map_or(Choice::Own, Choice::Paired))
+        Ok(self.pairs.gain(kernel, launch).map_or(Choice::Own, Choice::Paired))
     }
 
     fn gains_by_loop(&self, kernel: &Kernel, launch: &Launch<'_>) -> Result<bool, RuntimeError> {

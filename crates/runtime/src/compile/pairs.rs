@@ -4,7 +4,6 @@
 
 use super::Kernel;
 use super::again::compile_again;
-use crate::error::RuntimeError;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, OnceLock};
 use target::{Artifact, Grid, Launch, OptionValue, PAIRED, PAIRS, PairFacts};
@@ -43,16 +42,10 @@ impl Pairs {
     }
 
     /// The number of the pair that a launch gains by; of any that it can be in, where the kernel asks for that.
-    pub(super) fn gain(&self, kernel: &Kernel, launch: &Launch<'_>) -> Result<Option<usize>, RuntimeError> {
+    pub(super) fn gain(&self, kernel: &Kernel, launch: &Launch<'_>) -> Option<usize> {
         let asks = kernel.options.extra.get(PAIRS) == Some(&OptionValue::Bool(true));
-        // What several programs of an SM would gain was not measured.
-        if self.is_empty()
-            || !asks && kernel.load()?.residency().is_none_or(|residency| residency.of_each != 1)
-        {
-            return Ok(None);
-        }
         let mut pairs = 0..self.facts.len();
-        Ok(pairs.find(|&pair| (asks || self.is_off_lines(kernel, pair, launch)) && self.holds(pair, launch)))
+        pairs.find(|&pair| (asks || self.is_off_lines(kernel, pair, launch)) && self.holds(pair, launch))
     }
 
     /// The kernel of a pair; the kernel itself where there is none.
