@@ -228,3 +228,139 @@ def writes_a_field(out):
 def test_fields_do_not_change():
     with pytest.raises(triton.CompilationError, match="cannot assign to field 'rows' on immutable aggregate"):
         writes_a_field[(1, )](np.zeros(1, np.int32))
+
+
+@triton.aggregate
+class Counted:
+    value: tl.tensor
+    weight: tl.constexpr
+
+    @triton.jit
+    def __add__(self, other):
+        return Counted(self.value + other, self.weight)
+
+    @triton.jit
+    def __radd__(self, other):
+        return Counted(self.value + 10 * other, self.weight)
+
+    @triton.jit
+    def __rsub__(self, other):
+        return Counted(other - self.value, self.weight)
+
+    @triton.constexpr_function
+    def __mul__(self, other):
+        return NotImplemented
+
+    @triton.jit
+    def __eq__(self, other):
+        return self.value == other
+
+    @triton.jit
+    def __lt__(self, other):
+        return self.value < other
+
+    @triton.jit
+    def __ge__(self, other):
+        return self.value >= other
+
+    @triton.jit
+    def __neg__(self):
+        return Counted(-self.value, self.weight)
+
+    @triton.jit
+    def __invert__(self):
+        return Counted(~self.value, self.weight)
+
+    @triton.jit
+    def __pos__(self):
+        return self.weight
+
+    @triton.jit
+    def __not__(self):
+        return self.value == 0
+
+    @triton.jit
+    def logical_and(self, other):
+        return self.value * other
+
+
+@triton.aggregate
+class Scaling(Counted):
+    factor: tl.constexpr = 7
+
+    @triton.jit
+    def __radd__(self, other):
+        return self.factor
+
+    @triton.jit
+    def __rmul__(self, other):
+        return self.value * self.factor
+
+
+@triton.jit
+def operators(out, n):
+    block = n + tl.arange(0, 4)
+    a, b, s = Counted(block, 5), Counted(n, 5), Scaling(n, 1)
+    rows = out + tl.arange(0, 4)
+    tl.store(rows, (a + 1).value)
+    tl.store(rows + 4, (1 + a).value)
+    tl.store(rows + 8, (block + a).value)
+    tl.store(rows + 12, (block * 3 - a).value)
+    tl.store(rows + 16, a == 5)
+    tl.store(rows + 20, block == a)
+    tl.store(rows + 24, a < 5)
+    tl.store(rows + 28, 5 > a)
+    tl.store(rows + 32, block <= a)
+    tl.store(rows + 36, (-a).value)
+    tl.store(rows + 40, (~a).value)
+    tl.store(rows + 44, not a)
+    tl.store(out + 48, +a)
+    tl.store(out + 49, n * s)
+    tl.store(out + 50, b * s)
+    tl.store(out + 51, b + s)
+    tl.store(out + 52, (b and n) + (3 and b and 1).value + (n - b).value)
+
+
+def test_operators_are_the_methods_of_classes(engine):
+    out = np.full(53, -1, np.int32)
+    operators[(1, )](out, 4)
+    block = np.arange(4, 8)
+    expected = np.concatenate([
+        block + 1, block + 10, block * 11, block * 2, block == 5, block == block, block < 5, block < 5, block >= block,
+        -block, ~block, block == 0, [5, 28, 28, 7, 20]
+    ])
+    assert out.tolist() == expected.tolist()
+
+
+@triton.jit
+def without_a_method(out, n):
+    tl.store(out, 3 > Line(n, n))
+
+
+def test_operators_without_a_method_are_refused():
+    message = "unsupported operand type\\(s\\) for >: 'int' and 'Line'"
+    with pytest.raises(triton.CompilationError, match=message):
+        without_a_method[(1, )](np.zeros(1, np.int32), 3)
+
+
+@triton.jit
+def equalities(out, n, m):
+    pair = (n, m)
+    descriptor = tl.make_tensor_descriptor(out, [8], [1], [8])
+    tl.static_assert(pair == pair and pair == (n, m) and pair != (n, ) and (n, 3) == (n, 3) and (n, 3) != (n, 4))
+    tl.static_assert(pair != tl.float32 and tl.float32 != descriptor and descriptor == descriptor)
+    tl.static_assert(not (descriptor == None))
+    tl.store(out, m)
+
+
+@triton.jit
+def equal_at_run_time(out, n, m):
+    tl.static_assert((n, 3) == (m, 3))
+
+
+def test_what_is_no_number_is_equal_as_in_python():
+    out = np.zeros(8, np.int32)
+    equalities[(1, )](out, 5, 6)
+    assert out[0] == 6
+    with pytest.raises(triton.CompilationError, match="unsupported operand type.* 'tuple' and 'tuple'"):
+        equal_at_run_time[(1, )](out, 5, 6)

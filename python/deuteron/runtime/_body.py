@@ -427,15 +427,28 @@ def _is_block(value):
     return isinstance(value, KernelValue) and value.is_block
 
 
+def _combines(value, method):
+    """Whether `and` and `or` call a method: of blocks, and of aggregates that define it."""
+    return _is_block(value) or (hasattr(type(value), "__triton_aggregate__") and hasattr(type(value), method))
+
+
+def _combined(value, part, method):
+    other = part()
+    if _is_block(value) or isinstance(other, KernelValue) or hasattr(type(other), "__triton_aggregate__"):
+        return getattr(value, method)(other)
+    # A constant decides alone, or does not matter.
+    return other if bool(other) == (method == "logical_or") else value
+
+
 def _all(value, *rest):
     for part in rest:
-        value = value.logical_and(part()) if _is_block(value) else value and part()
+        value = _combined(value, part, "logical_and") if _combines(value, "logical_and") else value and part()
     return value
 
 
 def _any(value, *rest):
     for part in rest:
-        value = value.logical_or(part()) if _is_block(value) else value or part()
+        value = _combined(value, part, "logical_or") if _combines(value, "logical_or") else value or part()
     return value
 
 
@@ -508,6 +521,8 @@ def _chosen(test, one, other):
 
 
 def _not(value):
+    if hasattr(type(value), "__triton_aggregate__") and hasattr(type(value), "__not__"):
+        return value.__not__()
     return value.logical_not() if isinstance(value, KernelValue) else not value
 
 

@@ -6,29 +6,9 @@
 use crate::codegen::value::{Aggregate, Tuple, Val};
 use crate::codegen::{Ctx, Res};
 use crate::value::{ObjectRef, PyValue};
-use ruff_python_ast::Operator;
 use ruff_python_ast::name::Name;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// The method that an operator calls on an aggregate on its left.
-fn operator_method(op: Operator) -> &'static str {
-    match op {
-        Operator::Add => "__add__",
-        Operator::Sub => "__sub__",
-        Operator::Mult => "__mul__",
-        Operator::MatMult => "__matmul__",
-        Operator::Div => "__truediv__",
-        Operator::FloorDiv => "__floordiv__",
-        Operator::Mod => "__mod__",
-        Operator::Pow => "__pow__",
-        Operator::LShift => "__lshift__",
-        Operator::RShift => "__rshift__",
-        Operator::BitAnd => "__and__",
-        Operator::BitOr => "__or__",
-        Operator::BitXor => "__xor__",
-    }
-}
 
 /// What a class says of itself under a name.
 fn texts(value: Option<PyValue>) -> Option<Vec<Arc<str>>> {
@@ -41,7 +21,7 @@ fn texts(value: Option<PyValue>) -> Option<Vec<Arc<str>>> {
 }
 
 impl Ctx<'_> {
-    fn class_attribute(&self, class: &ObjectRef, name: &str) -> Option<PyValue> {
+    pub(crate) fn class_attribute(&self, class: &ObjectRef, name: &str) -> Option<PyValue> {
         self.request.globals.attribute(class, name)
     }
 
@@ -122,7 +102,7 @@ impl Ctx<'_> {
         Ok(bound)
     }
 
-    fn class_name(&self, class: &ObjectRef) -> String {
+    pub(crate) fn class_name(&self, class: &ObjectRef) -> String {
         match self.class_attribute(class, "__name__") {
             Some(PyValue::Str(name)) => name.to_string(),
             _ => class.0.text.clone(),
@@ -235,7 +215,7 @@ impl Ctx<'_> {
 
     /// The Python object of an aggregate, for functions that run when compiling. Fields with run-time values are
     /// markers in it, which refuse to be read.
-    fn instance(&mut self, aggregate: &Aggregate) -> Res<PyValue> {
+    pub(crate) fn instance(&mut self, aggregate: &Aggregate) -> Res<PyValue> {
         let attribute = |name| self.class_attribute(&aggregate.class, name);
         let (Some(PyValue::Object(make)), Some(run_time)) =
             (attribute("__deuteron_make__"), attribute("__deuteron_run_time__"))
@@ -251,14 +231,6 @@ impl Ctx<'_> {
         }
         let made = self.request.globals.call(&make, &values, &[]);
         self.check(made)
-    }
-
-    /// An operator on an aggregate, if its class defines it.
-    pub(crate) fn aggregate_operator(&mut self, op: Operator, left: &Val, right: &Val) -> Option<Res<Val>> {
-        let Val::Aggregate(aggregate) = left else { return None };
-        let name = operator_method(op);
-        self.class_function(&aggregate.class, name)?;
-        Some(self.call_aggregate_method(left, aggregate, name, vec![right.clone()], Vec::new()))
     }
 
     /// `tl.aggregate_replace`.

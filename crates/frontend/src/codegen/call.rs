@@ -164,6 +164,9 @@ impl Ctx<'_> {
 
     pub(crate) fn constant_argument(&mut self, what: &str, val: &Val) -> Res<PyValue> {
         self.usable(val)?;
+        if let Val::Aggregate(aggregate) = val {
+            return self.instance(aggregate);
+        }
         match val.to_py() {
             Some(value) => Ok(value),
             None => {

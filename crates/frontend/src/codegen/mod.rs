@@ -6,6 +6,7 @@
 //! that it would have set poisoned, so that several faults are found at once.
 
 mod aggregate;
+mod aggregate_operator;
 mod assigned;
 mod attribute;
 mod call;

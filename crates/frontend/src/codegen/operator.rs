@@ -1,7 +1,8 @@
 //! Operators: on constants by value, on tensors by ops, on tuples by elements.
 
+use crate::codegen::join::same;
 use crate::codegen::value::{Tuple, Val};
-use crate::codegen::{Ctx, Num, Res, Stop};
+use crate::codegen::{Ctx, Num, Res, Stop, aggregate_operator};
 use crate::constexpr;
 use crate::semantic::{Overflow, Predicate};
 use crate::value::PyValue;
@@ -26,7 +27,7 @@ impl Ctx<'_> {
         if let Some(result) = self.tuple_operator(op, &left, &right) {
             return result;
         }
-        if let Some(result) = self.aggregate_operator(op, &left, &right) {
+        if let Some(result) = self.aggregate_binary(&aggregate_operator::arithmetic(op), &left, &right) {
             return result;
         }
         if let Some(name) = self.extended_operator(op, &left, &right) {
@@ -71,6 +72,9 @@ impl Ctx<'_> {
     /// `op operand`.
     pub(crate) fn unary(&mut self, op: UnaryOp, operand: Val) -> Res<Val> {
         self.usable(&operand)?;
+        if let Some(result) = self.aggregate_unary(op, &operand) {
+            return result;
+        }
         if let Val::Tensor(tensor) = operand {
             return Ok(Val::Tensor(match op {
                 UnaryOp::USub => self.negate(tensor)?,
@@ -123,14 +127,21 @@ impl Ctx<'_> {
         self.usable(left)?;
         self.usable(right)?;
         if matches!(op, CmpOp::Is | CmpOp::IsNot) {
-            let same = crate::codegen::join::same(left, right);
-            return Ok(Val::bool(same == (op == CmpOp::Is)));
+            return Ok(Val::bool(same(left, right) == (op == CmpOp::Is)));
+        }
+        if let Some(methods) = aggregate_operator::comparison(op)
+            && let Some(result) = self.aggregate_binary(&methods, left, right)
+        {
+            return result;
         }
         if let (Some(a), Some(b)) = (left.to_py(), right.to_py()) {
             return Ok(Val::bool(self.check(constexpr::compare(op, &a, &b))?));
         }
-        if (is_type(left) || is_type(right)) && matches!(op, CmpOp::Eq | CmpOp::NotEq) {
-            return Ok(Val::bool(crate::codegen::join::same(left, right) == (op == CmpOp::Eq)));
+        if matches!(op, CmpOp::Eq | CmpOp::NotEq)
+            && !matches!((left, right), (Val::Tensor(_), _) | (_, Val::Tensor(_)))
+            && let Some(equal) = equal(left, right)
+        {
+            return Ok(Val::bool(equal == (op == CmpOp::Eq)));
         }
         let Some(predicate) = Predicate::from_python(op) else {
             return Err(self.unsupported(
@@ -162,12 +173,12 @@ impl Ctx<'_> {
         for value in &expr.values {
             let val = self.expr(value)?;
             self.usable(&val)?;
-            if let Val::Tensor(tensor) = &val {
-                if tensor.ty.is_block() {
-                    self.warn(
-                        "Logical operators 'and' and 'or' are deprecated for non-scalar tensors; please use '&' or '|' instead",
-                    );
-                }
+            if matches!(&val, Val::Tensor(tensor) if tensor.ty.is_block()) {
+                self.warn(
+                    "Logical operators 'and' and 'or' are deprecated for non-scalar tensors; please use '&' or '|' instead",
+                );
+            }
+            if is_dynamic(&val) {
                 dynamic.push(val);
                 continue;
             }
@@ -182,10 +193,14 @@ impl Ctx<'_> {
     /// Combines run-time truths, the last two first.
     fn fold_bools(&mut self, op: BoolOp, mut values: Vec<Val>) -> Res<Val> {
         if values.len() > 1 {
-            values.retain(|val| matches!(val, Val::Tensor(_)));
+            values.retain(is_dynamic);
         }
         let Some(mut result) = values.pop() else { return Ok(Val::bool(true)) };
         while let Some(left) = values.pop() {
+            if let Some(combined) = self.aggregate_binary(&aggregate_operator::logical(op), &left, &result) {
+                result = combined?;
+                continue;
+            }
             let (a, b) = self.both_bools(&left, &result)?;
             let (Num::Tensor(a), Num::Tensor(b)) = (a, b) else { return Err(Stop) };
             let (a, b) = self.broadcast_both(a, b)?;
@@ -221,17 +236,25 @@ fn is_number(val: &Val) -> bool {
     matches!(val, Val::Tensor(_) | Val::Const(PyValue::Bool(_) | PyValue::Int(_) | PyValue::Float(_)))
 }
 
-/// Whether a value is a type that is no plain constant, or a tuple of types.
-fn is_type(val: &Val) -> bool {
-    match val {
-        Val::Type(_) | Val::BlockPointerType(_) | Val::ConstexprType(_) => true,
-        Val::Tuple(tuple) => {
-            !tuple.items.is_empty()
-                && tuple
-                    .items
-                    .iter()
-                    .all(|item| is_type(item) || matches!(item, Val::Const(PyValue::DType(_))))
+/// Whether `and` and `or` look at a value when the kernel runs.
+fn is_dynamic(val: &Val) -> bool {
+    matches!(val, Val::Tensor(_) | Val::Aggregate(_))
+}
+
+/// Whether two values are equal as Python objects are; `None` where that depends on run-time values.
+fn equal(left: &Val, right: &Val) -> Option<bool> {
+    if let (Some(a), Some(b)) = (left.to_py(), right.to_py()) {
+        return constexpr::compare(CmpOp::Eq, &a, &b).ok();
+    }
+    match (left, right) {
+        (Val::Tuple(a), Val::Tuple(b)) if a.items.len() != b.items.len() => Some(false),
+        // As Python does: items up to the first that differ.
+        (Val::Tuple(a), Val::Tuple(b)) => {
+            let mut pairs = a.items.iter().zip(&b.items).map(|(a, b)| equal(a, b));
+            pairs.find(|pair| *pair != Some(true)).unwrap_or(Some(true))
         }
-        _ => false,
+        _ if same(left, right) => Some(true),
+        (Val::Tensor(_) | Val::Aggregate(_), _) | (_, Val::Tensor(_) | Val::Aggregate(_)) => None,
+        _ => Some(false),
     }
 }

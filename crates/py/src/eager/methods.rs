@@ -47,6 +47,9 @@ impl KernelValue {
         other: &Bound<'py, PyAny>,
         name: &'static str,
     ) -> PyResult<Bound<'py, PyAny>> {
+        if is_aggregate(other)? {
+            return Ok(slf.py().NotImplemented().into_bound(slf.py()));
+        }
         perform(slf.py(), Ask::Binary(name), &[slf.as_any(), other], None)
     }
 
@@ -55,8 +58,16 @@ impl KernelValue {
         other: &Bound<'py, PyAny>,
         name: &'static str,
     ) -> PyResult<Bound<'py, PyAny>> {
+        if is_aggregate(other)? {
+            return Ok(slf.py().NotImplemented().into_bound(slf.py()));
+        }
         perform(slf.py(), Ask::Binary(name), &[other, slf.as_any()], None)
     }
+}
+
+/// Whether an operand is an object whose class defines operators: numbers and blocks give way to it.
+fn is_aggregate(operand: &Bound<'_, PyAny>) -> PyResult<bool> {
+    operand.get_type().hasattr(pyo3::intern!(operand.py(), "__triton_aggregate__"))
 }
 
 fn number<'py>(py: Python<'py>, element: Element) -> PyResult<Bound<'py, PyAny>> {
