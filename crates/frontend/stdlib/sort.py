@@ -47,7 +47,7 @@ def _sort_or_select(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.conste
         # As integers: NaN and the elements that extend lines do not get in each other's way.
         full: tl.constexpr = tl._rounded_up(x.shape)
         keys = _extended(_sort_keys(x), full, descending)
-        keys = _sort_powers(keys, tl._rounded_up([count])[0], descending)
+        keys = _sort_powers(keys, tl._rounded_up([count])[0], descending).to(keys.dtype)
         return _of_sort_keys(tl._resized(keys, x.shape[:-1] + [count]), x.dtype)
 
 
@@ -104,10 +104,9 @@ def _sort_powers(x, k: tl.constexpr, descending: tl.constexpr):
     log_k: tl.constexpr = log_n if k is None else tl._log2(k)
     if log_k == 0:
         if descending:
-            found = tl.max(x, axis=last, keep_dims=True)
+            return tl.max(x, axis=last, keep_dims=True)
         else:
-            found = tl.min(x, axis=last, keep_dims=True)
-        return found.to(x.dtype)
+            return tl.min(x, axis=last, keep_dims=True)
     else:
         cube = tl.reshape(x, [2] * tl._log2(x.numel))
         for i in tl.static_range(1, log_k + 1):
@@ -118,7 +117,7 @@ def _sort_powers(x, k: tl.constexpr, descending: tl.constexpr):
                 kept = tl.max(cube, axis=tl._log2(cube.numel) - 1 - log_k)
             else:
                 kept = tl.min(cube, axis=tl._log2(cube.numel) - 1 - log_k)
-            cube = _merge(kept.to(x.dtype), log_k, 2 if i < log_n else descending)
+            cube = _merge(kept, log_k, 2 if i < log_n else descending)
         return tl.reshape(cube, x.shape[:-1] + [2**log_k])
 
 

@@ -206,7 +206,7 @@ class tensor:
             What was there before.
         """
     def atomic_and(self, val: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> tensor:
-        """Bitwise *and* with `val`, atomically; integers of 32 or 64 bits.
+        """Bitwise *and* with `val`, atomically; integers of 32 or 64 bits, and the bits of fp32 and fp64.
 
         Args:
             pointer: a pointer or a block of pointers.
@@ -256,7 +256,7 @@ class tensor:
             What was there before.
         """
     def atomic_or(self, val: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> tensor:
-        """Bitwise *or* with `val`, atomically; integers of 32 or 64 bits.
+        """Bitwise *or* with `val`, atomically; integers of 32 or 64 bits, and the bits of fp32 and fp64.
 
         Args:
             pointer: a pointer or a block of pointers.
@@ -291,7 +291,7 @@ class tensor:
             What was there before.
         """
     def atomic_xor(self, val: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> tensor:
-        """Bitwise *exclusive or* with `val`, atomically; integers of 32 or 64 bits.
+        """Bitwise *exclusive or* with `val`, atomically; integers of 32 or 64 bits, and the bits of fp32 and fp64.
 
         Args:
             pointer: a pointer or a block of pointers.
@@ -792,7 +792,7 @@ def atomic_add(pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope:
     """
 
 def atomic_and(pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> tensor:
-    """Bitwise *and* with `val`, atomically; integers of 32 or 64 bits.
+    """Bitwise *and* with `val`, atomically; integers of 32 or 64 bits, and the bits of fp32 and fp64.
 
     Args:
         pointer: a pointer or a block of pointers.
@@ -847,7 +847,7 @@ def atomic_min(pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope:
     """
 
 def atomic_or(pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> tensor:
-    """Bitwise *or* with `val`, atomically; integers of 32 or 64 bits.
+    """Bitwise *or* with `val`, atomically; integers of 32 or 64 bits, and the bits of fp32 and fp64.
 
     Args:
         pointer: a pointer or a block of pointers.
@@ -886,7 +886,7 @@ def atomic_xchg(pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope
     """
 
 def atomic_xor(pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> tensor:
-    """Bitwise *exclusive or* with `val`, atomically; integers of 32 or 64 bits.
+    """Bitwise *exclusive or* with `val`, atomically; integers of 32 or 64 bits, and the bits of fp32 and fp64.
 
     Args:
         pointer: a pointer or a block of pointers.
@@ -1102,7 +1102,7 @@ def full(shape: Any, value: Any, dtype: Any) -> tensor:
 
     Args:
         shape: a tuple of constexpr powers of two, 2**20 elements at most.
-        value: a number or a scalar of the kernel; it is cast to `dtype`.
+        value: a number or a scalar of the kernel; it is cast to `dtype`. Of an integer that is too large the low bits count.
         dtype: the element type.
     """
 
@@ -1464,7 +1464,8 @@ def to_tensor(x: Any) -> tensor:
 
 def topk(x: Any, k: Any, dim: Any = None, descending: Any = True, return_indices: Any = False) -> tensor:
     """The `k` largest elements (or the smallest, when not `descending`) along the last dimension, in order; `k` is a
-    constexpr power of two. With `return_indices` also where they were.
+    constexpr power of two. With `return_indices` also where they were. Of integers and floats of fewer than 32 bits fewer
+    than all come as int32 and fp32, as `tl.max` gives them, without `return_indices`.
     """
 
 def trans(input: Any, *dims: Any) -> tensor:

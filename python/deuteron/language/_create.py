@@ -38,7 +38,7 @@ def full(shape, value, dtype):
 
     Args:
         shape: a tuple of constexpr powers of two, 2**20 elements at most.
-        value: a number or a scalar of the kernel; it is cast to `dtype`.
+        value: a number or a scalar of the kernel; it is cast to `dtype`. Of an integer that is too large the low bits count.
         dtype: the element type.
     """
 

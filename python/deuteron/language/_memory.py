@@ -173,17 +173,17 @@ def atomic_min(pointer, val, mask=None, sem=None, scope=None):
 
 @_atomic
 def atomic_and(pointer, val, mask=None, sem=None, scope=None):
-    """Bitwise *and* with `val`, atomically; integers of 32 or 64 bits."""
+    """Bitwise *and* with `val`, atomically; integers of 32 or 64 bits, and the bits of fp32 and fp64."""
 
 
 @_atomic
 def atomic_or(pointer, val, mask=None, sem=None, scope=None):
-    """Bitwise *or* with `val`, atomically; integers of 32 or 64 bits."""
+    """Bitwise *or* with `val`, atomically; integers of 32 or 64 bits, and the bits of fp32 and fp64."""
 
 
 @_atomic
 def atomic_xor(pointer, val, mask=None, sem=None, scope=None):
-    """Bitwise *exclusive or* with `val`, atomically; integers of 32 or 64 bits."""
+    """Bitwise *exclusive or* with `val`, atomically; integers of 32 or 64 bits, and the bits of fp32 and fp64."""
 
 
 atomic_cas.__doc__ = atomic_cas.__doc__.replace("{sem}", _SEM)

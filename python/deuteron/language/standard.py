@@ -136,7 +136,8 @@ def argsort(x, dim=None, descending=constexpr(0)):
 @builtin
 def topk(x, k, dim=None, descending=True, return_indices=False):
     """The `k` largest elements (or the smallest, when not `descending`) along the last dimension, in order; `k` is a
-    constexpr power of two. With `return_indices` also where they were."""
+    constexpr power of two. With `return_indices` also where they were. Of integers and floats of fewer than 32 bits fewer
+    than all come as int32 and fp32, as `tl.max` gives them, without `return_indices`."""
 
 
 @builtin

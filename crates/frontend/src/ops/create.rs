@@ -6,6 +6,7 @@ use crate::dtype::DType;
 use crate::extension::Extension;
 use crate::ops::{Args, Builtin, method, op};
 use crate::typing::{ANY_SHAPE, MAX_ELEMENTS, Ty};
+use crate::value::PyValue;
 use ir::{Attr, Type};
 use ttir::ops::shape;
 
@@ -57,7 +58,29 @@ fn full(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let dims = args.dims(ctx, "shape")?;
     let dtype = args.dtype(ctx, "dtype")?;
     let value = args.num(ctx, "value")?;
-    Ok(Val::Tensor(ctx.full(&dims, value, dtype)?))
+    Ok(Val::Tensor(ctx.full(&dims, in_range(value, dtype), dtype)?))
+}
+
+/// A number as a block's type holds it: the low bits of an integer, and for int1 whether a number is not zero. What no
+/// 64 bits hold, and what is negative for an unsigned type, stays as it is.
+fn in_range(value: Num, dtype: DType) -> Num {
+    let Num::Literal(number) = &value else { return value };
+    let whole = match number {
+        PyValue::Float(number) if dtype == DType::Int1 => return Num::Literal(PyValue::Bool(*number != 0.0)),
+        PyValue::Int(whole) if dtype != DType::Int1 => *whole,
+        _ => return value,
+    };
+    let held = match dtype {
+        _ if dtype.is_int_signed() && i64::try_from(whole).is_ok() => {
+            let unused = 64 - dtype.bits();
+            i128::from((whole as i64) << unused >> unused)
+        }
+        _ if dtype.is_int_unsigned() && u64::try_from(whole).is_ok() => {
+            i128::from(ir::scalar::truncate(dtype.bits(), whole as u64))
+        }
+        _ => return value,
+    };
+    Num::Literal(PyValue::Int(held))
 }
 
 fn cast(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {

@@ -46,7 +46,8 @@ const GROUPS: &[(&str, &str)] = &[
     ("fp64->int1", "isfinited"),
     ("fp32->int32 | fp64->int32", "signbit ilogb"),
     ("fp32->int64 | fp64->int64", "llrint llround"),
-    ("int32->int32 | int64->int64", "clz popc ffs brev"),
+    ("int32->int32 | int64->int32", "clz popc ffs"),
+    ("int32->int32 | int64->int64", "brev"),
     ("int32,int32->int32 | uint32,uint32->uint32 | int64,int64->int64 | uint64,uint64->uint64", "mulhi"),
     ("int32,int32->int32 | uint32,uint32->uint32", "mul24 hadd rhadd"),
     ("int32,int32,int32->int32", "byte_perm"),
@@ -172,6 +173,9 @@ pub(crate) fn types() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// Functions of which the symbol says whether integers are signed.
 const BY_SIGN: &[&str] = &["mulhi", "mul24", "hadd", "rhadd", "sad"];
 
+/// Functions that count bits.
+const COUNTS: &[&str] = &["clz", "popc", "ffs"];
+
 /// The symbol of a variant.
 fn symbol(name: &str, operands: &[DType]) -> String {
     let unsigned = BY_SIGN.contains(&name) && operands[0].is_int_unsigned();
@@ -209,12 +213,14 @@ pub(crate) fn call(ctx: &mut Ctx<'_>, path: &str, args: &Args) -> Res<Val> {
         converted.push(ctx.cast(tensor, *dtype)?);
     }
     let converted = ctx.broadcast_all(converted)?;
-    let ty: Ty = converted.first().map_or_else(|| Ty::scalar(*result), |tensor| tensor.ty.with(*result));
+    // Bits are counted in the operand's width.
+    let computed = if COUNTS.contains(&name) { operands[0] } else { *result };
+    let ty: Ty = converted.first().map_or_else(|| Ty::scalar(computed), |tensor| tensor.ty.with(computed));
     let ir_type = ctx.ir_type(&ty)?;
     let values: Vec<ir::Value> = converted.iter().map(|tensor| tensor.value).collect();
     let symbol = symbol(name, operands);
     let attrs =
         [Some(Attr::str("libdevice")), Some(Attr::str("")), Some(Attr::Bool(true)), Some(Attr::str(&symbol))];
     let value = ctx.emit_as(&extern_call::EXTERN_ELEMENTWISE, &values, &attrs, ir_type);
-    Ok(Val::Tensor(Tensor { value, ty }))
+    Ok(Val::Tensor(ctx.cast(Tensor { value, ty }, *result)?))
 }

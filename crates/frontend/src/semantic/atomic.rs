@@ -109,11 +109,22 @@ impl Ctx<'_> {
             ("max", false, false) => self.rmw("umax", parts, &attrs),
             ("min", false, false) => self.rmw("umin", parts, &attrs),
             ("xchg", _, _) => self.rmw("exch", parts, &attrs),
-            ("and" | "or" | "xor", true, _) => {
-                Err(self.error(format!("atomic_{function} not supported for dtype {element}")))
-            }
+            ("and" | "or" | "xor", true, _) => self.float_bits(function, parts, &attrs),
             _ => self.rmw(function, parts, &attrs),
         }
+    }
+
+    /// Operations on the bits of floats.
+    fn float_bits(&mut self, function: &str, parts: [&Tensor; 3], attrs: &[Option<Attr>; 2]) -> Res<Tensor> {
+        let [pointer, value, mask] = parts;
+        let scalar = value.ty.scalar;
+        let Some(whole) = DType::int(scalar.bits(), true) else {
+            return Err(self.error(format!("atomic_{function} not supported for dtype {scalar}")));
+        };
+        let bits = self.bitcast(value.clone(), whole.into())?;
+        let pointer = self.bitcast(pointer.clone(), pointer_to(whole))?;
+        let old = self.rmw(function, [&pointer, &bits, mask], attrs)?;
+        self.bitcast(old, scalar)
     }
 
     /// Maximum and minimum of floats by those of integers: for positive floats the order of their bits is that of their

@@ -155,11 +155,7 @@ impl Ctx<'_> {
 
     /// Two values paired in a new last dimension.
     pub(crate) fn join(&mut self, a: Tensor, b: Tensor) -> Res<Tensor> {
-        if a.ty.scalar != b.ty.scalar {
-            return Err(
-                self.error(format!("tl.join needs equal types, got {} and {}", a.ty.scalar, b.ty.scalar))
-            );
-        }
+        self.check_alike(&a, &b, "tl.join")?;
         let (mut a, mut b) = self.broadcast_both(a, b)?;
         let scalars = !a.ty.is_block();
         if scalars {
@@ -171,6 +167,15 @@ impl Ctx<'_> {
         let value = self.emit(&shape::JOIN, &[a.value, b.value], &[])?;
         let joined = Tensor { value, ty };
         if scalars { self.reshape(joined, &[2], false) } else { Ok(joined) }
+    }
+
+    /// Refuses to put elements of different types into one block; whether integers are signed does not matter.
+    fn check_alike(&mut self, a: &Tensor, b: &Tensor, what: &str) -> Res<()> {
+        let of = |tensor: &Tensor| Ty::scalar(tensor.ty.scalar);
+        if self.ir_type(&of(a))? == self.ir_type(&of(b))? {
+            return Ok(());
+        }
+        Err(self.error(format!("{what} needs equal types, got {} and {}", a.ty.scalar, b.ty.scalar)))
     }
 
     /// The halves of the last dimension, which has size 2.
@@ -201,6 +206,7 @@ impl Ctx<'_> {
             );
         }
         if reorder {
+            self.check_alike(&a, &b, "tl.cat")?;
             let mut ty = a.ty.clone();
             ty.shape[0] *= 2;
             self.ir_type(&ty)?;
