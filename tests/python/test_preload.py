@@ -76,6 +76,12 @@ def test_options_that_are_dictionaries_are_preloaded():
     assert loaded.hash == kernel.hash
 
 
+def test_libraries_that_are_not_linked_are_said(capfd):
+    other[(1, )](np.ones(8, np.float32), BLOCK=8, extern_libs={"libdevice": __file__, "a_library_of_mine": __file__})
+    err = capfd.readouterr().err
+    assert "extern_libs names `a_library_of_mine`, which is not linked" in err and "`libdevice`" not in err
+
+
 @triton.jit
 def filled(x, TYPE: tl.constexpr, SIZES: tl.constexpr):
     tl.store(x + tl.arange(0, SIZES[0][1]), tl.full((SIZES[0][1], ), SIZES[1], TYPE))

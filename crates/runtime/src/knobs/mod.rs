@@ -13,7 +13,7 @@ mod notice;
 mod settings;
 mod table;
 
-pub use notice::check;
+pub use notice::{check, library_not_linked};
 pub use settings::{CodeSettings, Settings, changing_code, compiled_in};
 pub(crate) use table::NO_SANITIZER;
 

@@ -15,6 +15,18 @@ fn say_once(row: &'static KnobRow, text: &str) {
     }
 }
 
+/// Says once of a library that a launch names in `extern_libs` that nothing is read from it, unless its functions are
+/// part of the compiler.
+pub fn library_not_linked(name: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let built_in = ["libdevice", "ocml", "ockl"].contains(&name);
+    if !built_in && SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned()) {
+        eprintln!(
+            "deuteron: extern_libs names `{name}`, which is not linked: kernels call the functions of libdevice alone"
+        );
+    }
+}
+
 /// Looks at the environment for knobs that a compile for a target cannot obey. Each is said once, on the standard error
 /// stream.
 ///
