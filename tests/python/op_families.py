@@ -52,7 +52,7 @@ checks them.""",
     Family("debugging", "Printing and assertions", """More ways to look into a kernel are in [Debugging](../debugging.md).""",
            "static_print static_assert device_print device_assert debug_barrier"),
     Family("inline", "User-defined elementwise code", "Code of one's own for each element: a function in the language, or assembly of the target.",
-           "map_elementwise inline_asm_elementwise"),
+           "map_elementwise inline_asm_elementwise extern_elementwise"),
     Family("targets", "What only some targets have", """Questions about the target are answered while a kernel is compiled, so `if` leaves only the branch that is meant.
 Using a name of another kind of target is a compile error.""",
            "target_info.current_target target_info.is_cuda target_info.cuda_capability_geq target_info.is_hip target_info.is_hip_cdna3 "

@@ -1073,6 +1073,19 @@ def expand_dims(input: Any, axis: Any) -> tensor:
 def expect_zero(x: Any, mask: Any) -> tensor:
     """`x`, which is expected to be 0 where `mask` is true, as values that have underflowed are. Debug builds assert it."""
 
+def extern_elementwise(lib_name: Any, lib_path: Any, args: Any, arg_type_symbol_dict: Any, is_pure: Any) -> Any:
+    """Calls a function of libdevice by its symbol, as CUDA's library (``__nv_expf``) or ROCm's (``__ocml_exp_f32``) has it.
+
+    `libdevice.exp` and its kin say the same without symbols.
+
+    Args:
+        lib_name: the name of the library; it is not linked.
+        lib_path: where it is; it is not read.
+        args: blocks that broadcast.
+        arg_type_symbol_dict: for each tuple of operand types the symbol and the result's type, written in the call.
+        is_pure: whether the call may be dropped, merged or moved.
+    """
+
 def fdiv(x: Any, y: Any, ieee_rounding: Any = False, approx: Any = False) -> tensor:
     """``x / y`` of floats, element by element.
 

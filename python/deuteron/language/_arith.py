@@ -117,6 +117,21 @@ def inline_asm_elementwise(asm, constraints, args, dtype, is_pure, pack) -> "Any
 
 
 @builtin
+def extern_elementwise(lib_name, lib_path, args, arg_type_symbol_dict, is_pure) -> "Any":
+    """Calls a function of libdevice by its symbol, as CUDA's library (``__nv_expf``) or ROCm's (``__ocml_exp_f32``) has it.
+
+    `libdevice.exp` and its kin say the same without symbols.
+
+    Args:
+        lib_name: the name of the library; it is not linked.
+        lib_path: where it is; it is not read.
+        args: blocks that broadcast.
+        arg_type_symbol_dict: for each tuple of operand types the symbol and the result's type, written in the call.
+        is_pure: whether the call may be dropped, merged or moved.
+    """
+
+
+@builtin
 def map_elementwise(scalar_fn, *args, pack=1) -> "Any":
     """Calls a @jit function on the scalars of each element; control flow inside may differ from element to element.
 

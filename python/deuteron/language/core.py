@@ -3,8 +3,8 @@
 # ruff: noqa: F401
 from .. import _core
 from ._aggregate import _aggregate, aggregate_replace
-from ._arith import (add, clamp, dot, dot_scaled, expect_zero, inline_asm_elementwise, map_elementwise, maximum,
-                     minimum, mul, sub, where)
+from ._arith import (add, clamp, dot, dot_scaled, expect_zero, extern_elementwise, inline_asm_elementwise,
+                     map_elementwise, maximum, minimum, mul, sub, where)
 from ._builtin import builtin, builtin as extern, is_builtin
 from ._constexpr import _unwrap_if_constexpr, const, constexpr, constexpr_type, tuple_type
 from ._create import (arange, broadcast, broadcast_to, cast, cat, expand_dims, full, gather, histogram, join,

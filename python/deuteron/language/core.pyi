@@ -48,6 +48,7 @@ from . import exp as exp
 from . import exp2 as exp2
 from . import expand_dims as expand_dims
 from . import expect_zero as expect_zero
+from . import extern_elementwise as extern_elementwise
 from . import fdiv as fdiv
 from . import float16 as float16
 from . import float32 as float32

@@ -4,6 +4,7 @@ use crate::codegen::flow::Flow;
 use crate::codegen::scope::{Frame, Locals};
 use crate::codegen::value::Val;
 use crate::codegen::{Ctx, Res, Stop};
+use crate::ops::external::EXTERN_ELEMENTWISE;
 use crate::ops::{self, Args};
 use crate::parse::{self, ParsedFunction};
 use crate::python_math;
@@ -40,7 +41,7 @@ impl Ctx<'_> {
                     let val = self.expr(&starred.value)?;
                     args.extend(self.at(arg, |ctx| ctx.iterate(&val))?);
                 }
-                other => args.push(self.expr(other)?),
+                other => args.push(self.argument(&callee, other)?),
             }
         }
         let mut keywords = Vec::with_capacity(call.arguments.keywords.len());
@@ -50,9 +51,25 @@ impl Ctx<'_> {
                     self.unsupported("`**` in a call is not supported", "pass every argument by name")
                 );
             };
-            keywords.push((name.to_string(), self.expr(&keyword.value)?));
+            keywords.push((name.to_string(), self.argument(&callee, &keyword.value)?));
         }
         self.call_value(&callee, args, keywords)
+    }
+
+    /// One argument of a call. A table of symbols is given as its pairs.
+    fn argument(&mut self, callee: &Val, arg: &Expr) -> Res<Val> {
+        let takes_table =
+            matches!(callee, Val::Const(PyValue::Builtin(path)) if &**path == EXTERN_ELEMENTWISE);
+        let Expr::Dict(table) = arg else { return self.expr(arg) };
+        if !takes_table {
+            return self.expr(arg);
+        }
+        let mut pairs = Vec::new();
+        for item in &table.items {
+            let Some(key) = &item.key else { return self.expr(arg) };
+            pairs.push(Val::tuple(vec![self.expr(key)?, self.expr(&item.value)?]));
+        }
+        Ok(Val::tuple(pairs))
     }
 
     /// Refuses calls that mean nothing without their result.

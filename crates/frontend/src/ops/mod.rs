@@ -13,6 +13,7 @@ mod debug;
 pub(crate) mod descriptor;
 mod dot;
 mod elementwise;
+pub(crate) mod external;
 mod hint;
 mod libdevice;
 mod memory;
@@ -57,7 +58,7 @@ const fn method(name: &'static str, params: &'static str, run: Run) -> Builtin {
     Builtin { name, params, is_method: true, run }
 }
 
-const TABLES: [&[Builtin]; 17] = [
+const TABLES: [&[Builtin]; 18] = [
     program::TABLE,
     create::TABLE,
     shape::TABLE,
@@ -65,6 +66,7 @@ const TABLES: [&[Builtin]; 17] = [
     block_pointer::TABLE,
     atomic::TABLE,
     elementwise::TABLE,
+    external::TABLE,
     reduce::TABLE,
     dot::TABLE,
     debug::TABLE,

@@ -9,8 +9,8 @@ use frontend::eager::Form;
 use pyo3::intern;
 use pyo3::prelude::{Borrowed, Bound, PyAny, PyResult};
 use pyo3::types::{
-    PyAnyMethods, PyBool, PyBoolMethods, PyFloat, PyInt, PyList, PyListMethods, PySlice, PyString,
-    PyStringMethods, PyTuple, PyTupleMethods, PyTypeMethods,
+    PyAnyMethods, PyBool, PyBoolMethods, PyDict, PyDictMethods, PyFloat, PyInt, PyList, PyListMethods,
+    PySlice, PyString, PyStringMethods, PyTuple, PyTupleMethods, PyTypeMethods,
 };
 use smallvec::SmallVec;
 use ttir::interp::BlockData;
@@ -112,13 +112,17 @@ impl Encoded {
     }
 }
 
-/// The items of a tuple or list, one of the language too.
+/// The items of a tuple, list or dictionary, a tuple of the language too.
 fn items<'py>(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
     if let Ok(items) = object.cast::<PyTuple>() {
         return Ok(Some(items.iter().collect()));
     }
     if let Ok(items) = object.cast::<PyList>() {
         return Ok(Some(items.iter().collect()));
+    }
+    // A dictionary is its pairs.
+    if let Ok(pairs) = object.cast::<PyDict>() {
+        return Ok(Some(pairs.items().iter().collect()));
     }
     if is_of_class(object, "tuple")? {
         let items = object.getattr(intern!(object.py(), "values"))?;
