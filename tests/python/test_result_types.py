@@ -147,3 +147,28 @@ def test_atomics_on_the_bits_of_floats(engine, dtype, word):
     bits[8] ^= value(-0.0)
     assert x.view(word).tolist() == bits.tolist()
     assert np.delete(old, 7).tolist() == np.delete(before, 7).tolist()
+
+
+@triton.jit
+def hints_by_position(x, out):
+    lanes = tl.arange(0, 8)
+    value = tl.load(x + lanes, lanes < 6, -1.0, ".ca", "evict_last", True)
+    value += tl.load(x + lanes, lanes < 6, -1.0, "", eviction_policy="evict_first")
+    tl.store(out + lanes, value, lanes < 7, ".cs", "evict_first")
+    (out + 8 + lanes).store(tl.load(x + lanes, None, None, ".cg"), lanes < 3, ".wb")
+
+
+def test_hints_are_taken_by_position(engine):
+    x, out = np.arange(8, dtype=np.float32) + 1, np.full(16, 77, np.float32)
+    hints_by_position[(1, )](x, out)
+    assert out.tolist() == [2, 4, 6, 8, 10, 12, -2, 77, 1, 2, 3, 77, 77, 77, 77, 77]
+
+
+@triton.jit
+def too_many_by_position(x):
+    tl.store(x, tl.load(x, True, 0.0, ".ca", "evict_last", True, 1))
+
+
+def test_more_by_position_are_refused():
+    with pytest.raises(triton.CompilationError):
+        too_many_by_position[(1, )](np.zeros(1, np.float32))

@@ -155,6 +155,7 @@ impl Ctx<'_> {
             return Err(self.unsupported(format!("`{path}` cannot be called in a kernel"), ""));
         };
         let name = path.rsplit('.').next().unwrap_or(path);
+        let (args, keywords) = ops::memory::by_name(path, args, keywords);
         let args = Args::bind(self, name, &entry.params, args, keywords)?;
         if path.starts_with("libdevice.") {
             return ops::call_libdevice(self, path, &args);

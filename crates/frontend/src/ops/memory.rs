@@ -5,6 +5,7 @@ use crate::codegen::{Ctx, Res};
 use crate::ops::block_pointer::{checked_dims, refuse_block_arguments, refuse_masks};
 use crate::ops::{Args, Builtin, method};
 use crate::semantic::{LoadArgs, StoreArgs};
+use crate::value::PyValue;
 
 pub(super) static TABLE: &[Builtin] = &[
     method(
@@ -19,6 +20,28 @@ pub(super) static TABLE: &[Builtin] = &[
         store,
     ),
 ];
+
+/// The parameters behind the first three in the order of releases without block pointers.
+const WITHOUT_BLOCK_POINTERS: [&str; 3] = ["cache_modifier", "eviction_policy", "volatile"];
+
+/// Arguments of a load or a store, those behind the third by name where the fourth is a text: releases without block
+/// pointers have no `boundary_check`, and a cache modifier in its place.
+pub(crate) fn by_name(
+    path: &str,
+    mut args: Vec<Val>,
+    mut keywords: Vec<(String, Val)>,
+) -> (Vec<Val>, Vec<(String, Val)>) {
+    let most = match path {
+        "tl.load" => 6,
+        "tl.store" => 5,
+        _ => return (args, keywords),
+    };
+    if matches!(args.get(3), Some(Val::Const(PyValue::Str(_)))) && args.len() <= most {
+        let names = WITHOUT_BLOCK_POINTERS.iter().map(|name| (*name).to_owned());
+        keywords.extend(names.zip(args.split_off(3)));
+    }
+    (args, keywords)
+}
 
 fn hints(ctx: &mut Ctx<'_>, args: &Args) -> Res<[String; 2]> {
     Ok([args.text(ctx, "cache_modifier")?, args.text(ctx, "eviction_policy")?])

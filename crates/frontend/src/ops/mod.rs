@@ -16,7 +16,7 @@ mod elementwise;
 pub(crate) mod external;
 mod hint;
 mod libdevice;
-mod memory;
+pub(crate) mod memory;
 mod program;
 mod python;
 mod reduce;
