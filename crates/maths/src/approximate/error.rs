@@ -22,32 +22,35 @@ const COMPLEMENT: [f64; 10] = [
 /// The powers of e are larger and the rest is smaller by two to this, so that only the last product is denormal.
 const SHIFT: i32 = 32;
 
-/// `erfinv(x) / x` in `w = -log2(1 - x²)` up to 8.
+/// `erfinv(x) / x - 1` in `w = -log2(1 - x²)` up to [`OUTER_FROM`].
 const CENTRAL: [f64; 10] = [
-    -2.50299698e-10,
-    9.34943589e-09,
-    -1.18991906e-07,
-    2.01422168e-07,
-    8.14843497e-06,
-    -3.19470855e-05,
-    -0.000773894484,
-    0.00554618472,
-    0.160820365,
-    0.886226892,
+    -2.6777669e-10,
+    9.96834704e-09,
+    -1.28098065e-07,
+    2.73414656e-07,
+    7.81817926e-06,
+    -3.10617143e-05,
+    -0.000775221561,
+    0.00554718263,
+    0.160820067,
+    -0.113773093,
 ];
 
-/// The same in `√w - 3.85`, from there to 24.
+/// `erfinv(x) / x - 2` in `√w - 3.85`, from there to 24.
 const OUTER: [f64; 9] = [
-    -2.61806144e-05,
-    -5.40768488e-05,
-    0.000382802624,
-    -0.000820022076,
-    0.00137846952,
-    -0.00243154983,
-    0.00409554923,
-    0.83651334,
-    3.03899693,
+    -2.33255523e-05,
+    -5.59425789e-05,
+    0.000377289951,
+    -0.000816747721,
+    0.00138170191,
+    -0.00243323692,
+    0.00409499928,
+    0.836513579,
+    1.03899693,
 ];
+
+/// One argument in 500 between -1 and 1 is beyond.
+const OUTER_FROM: f64 = 8.0;
 
 /// `e^-(square + lost) · (e^(a²) erfc(a))`, or two less that where `x` is negative; `factor` in front.
 fn complement(
@@ -110,21 +113,36 @@ pub(super) fn normcdf(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     complement(b, a, square, (minus, 0.5))
 }
 
-/// `erfinv(x)`, infinite at one and NaN beyond, as the logarithm is.
+/// `erfinv(x)`, infinite at one and NaN beyond, as the logarithm is. A whole multiple of the argument is added last, so
+/// that it is rounded once.
 pub(super) fn erfinv(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let one = b.float(1.0);
     let rest = b.neg_mul_add(x[0], x[0], one);
     let log = b.log_two(rest);
     let w = b.fneg(log);
+    let bound = b.float(OUTER_FROM);
+    let is_outer = b.fcmp(FloatCompare::Ogt, w, bound);
+    let mut branch = b.b.begin_if(is_outer);
+    let outer = outer_erfinv(b, x[0], w);
+    b.b.begin_else(&mut branch, &[outer]);
     let central = b.polynomial(w, &CENTRAL);
-    let root = b.rooted(w);
+    let central = b.mul_add(central, x[0], x[0]);
+    b.b.end_if(branch, &[central])[0]
+}
+
+/// Behind [`OUTER_FROM`].
+fn outer_erfinv(b: &mut Builder<'_, '_>, x: Value, w: Value) -> Value {
+    let inverse = b.inverse_root(w);
+    let root = b.fmul(w, inverse);
+    let lacks = b.neg_mul_add(root, root, w);
+    let half = b.times(inverse, 0.5);
+    let root = b.mul_add(lacks, half, root);
     let middle = b.float(-3.85);
     let root = b.fadd(root, middle);
-    let outer = b.polynomial(root, &OUTER);
-    let (bound, infinity) = (b.float(8.0), b.float(f64::INFINITY));
-    let is_outer = b.fcmp(FloatCompare::Ogt, w, bound);
-    let slope = b.select(is_outer, outer, central);
+    let slope = b.polynomial(root, &OUTER);
+    let infinity = b.float(f64::INFINITY);
     let endless = b.fcmp(FloatCompare::Oeq, w, infinity);
     let slope = b.select(endless, infinity, slope);
-    b.fmul(slope, x[0])
+    let twice = b.fadd(x, x);
+    b.mul_add(slope, x, twice)
 }

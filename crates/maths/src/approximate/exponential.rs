@@ -1,4 +1,4 @@
-//! `tanh`, `sinh`, `cosh`.
+//! `tanh`, `sinh`, `cosh`, `exp10`.
 
 use super::{Builder, LN_2};
 use llir::{FloatCompare, Value};
@@ -13,6 +13,13 @@ const SINH: [f64; 3] = [0.000203728327, 0.00833027437, 0.166667163];
 /// `e^r` for |r| ≤ ln(2)/2.
 pub(super) const EXP: [f64; 7] =
     [0.00138209993, 0.00836867094, 0.0416682623, 0.166665211, 0.49999994, 1.0, 1.0];
+
+/// `(10^r - 1) / r` for |r| ≤ log10(2).
+const EXP10: [f64; 7] =
+    [0.0673421025, 0.210254744, 0.539561689, 1.17109644, 2.03467155, 2.65095115, 2.30258512];
+
+/// log10(4) in two parts; products of the first with an exponent are exact.
+const LOG10_4: [f64; 2] = [0.602_050_781_25, 9.210_077_962_396_035e-6];
 
 /// Adding it rounds to a whole number, which is then in the low bits.
 pub(super) const MAGIC: f64 = 12_582_912.0;
@@ -86,4 +93,21 @@ pub(super) fn cosh(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let size = b.fabs(x[0]);
     let (quarter, inverse) = quarter_and_inverse(b, size);
     b.times_plus(quarter, 2.0, inverse)
+}
+
+/// `10^x = 10^r · 2^n · 2^n`: of the three factors none is denormal, and only the last product may be.
+pub(super) fn exp10(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
+    let x = b.above(x[0], -46.0);
+    let x = b.below(x, 38.8);
+    let n = b.round_by(x, 1.0 / (LOG10_4[0] + LOG10_4[1]), MAGIC + 127.0);
+    let rest = b.times_plus(n.float, -LOG10_4[0], x);
+    let rest = b.times_plus(n.float, -LOG10_4[1], rest);
+    let power = b.polynomial(rest, &EXP10);
+    let one = b.float(1.0);
+    let power = b.mul_add(power, rest, one);
+    let bits = b.bits(n.carrier);
+    let bits = b.shl(bits, 23);
+    let scale = b.with_bits(bits);
+    let power = b.fmul(power, scale);
+    b.fmul(power, scale)
 }

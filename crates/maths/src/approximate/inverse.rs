@@ -2,7 +2,7 @@
 
 use super::Builder;
 use llir::{FloatCompare, Value};
-use std::f64::consts::{FRAC_PI_2, PI};
+use std::f64::consts::FRAC_PI_2;
 
 /// `(atan(t) / t - 1) / t²` in `t²`, for |t| ≤ 1.
 const ATAN: [f64; 8] = [
@@ -18,6 +18,10 @@ const ATAN: [f64; 8] = [
 
 /// `(asin(t) / t - 1) / t²` in `t²`, for |t| ≤ [`NEAR`].
 const ASIN: [f64; 5] = [0.0507702827, 0.0188115053, 0.0466168039, 0.0748574361, 0.166669965];
+
+/// The same in `(2t)²`.
+const ASIN_OF_HALF: [f64; 5] =
+    [ASIN[0] / 1024.0, ASIN[1] / 256.0, ASIN[2] / 64.0, ASIN[3] / 16.0, ASIN[4] / 4.0];
 
 /// Up to here the series of the arc sine is that of the argument, from here that of the complement.
 const NEAR: f64 = 0.56;
@@ -46,51 +50,53 @@ pub(super) fn atan(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     b.with_sign_of(result, x[0])
 }
 
-/// The series of the argument, or that of what `root_of` makes of `(1 - |x|) / 2`, and whether it is that.
-fn leg(
-    b: &mut Builder<'_, '_>,
-    size: Value,
-    root_of: fn(&mut Builder<'_, '_>, Value) -> Value,
-) -> (Value, Value) {
+/// The root of a number that is zero, negative, or no less than 2^-30, corrected with what its square lacks; `factor`
+/// in front. Negative numbers have none.
+fn corrected_root(b: &mut Builder<'_, '_>, x: Value, factor: f64) -> Value {
+    // So that a zero has a root.
+    let least = b.float(1e-30);
+    let guarded = b.fadd(x, least);
+    let inverse = b.inverse_root(guarded);
+    let root = b.fmul(x, inverse);
+    let lacks = b.neg_mul_add(root, root, x);
+    let half = if factor == 2.0 { inverse } else { b.times(inverse, 0.5 * factor) };
+    let root = if factor == 1.0 { root } else { b.times(root, factor) };
+    b.mul_add(lacks, half, root)
+}
+
+/// The series, or pi/2 less twice that of the root of `(1 - |x|) / 2`.
+pub(super) fn asin(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
+    let size = b.fabs(x[0]);
     let (near, half) = (b.float(NEAR), b.float(0.5));
     let is_far = b.fcmp(FloatCompare::Ogt, size, near);
     let rest = b.times_plus(size, -0.5, half);
     let square = b.fmul(size, size);
-    let root = root_of(b, rest);
+    let root = corrected_root(b, rest, 2.0);
+    let root = b.fneg(root);
     let (t, square) = (b.select(is_far, root, size), b.select(is_far, rest, square));
-    (b.odd_series(t, square, &ASIN), is_far)
-}
-
-/// Minus twice the root, with what the instruction is off by, which the sum with pi/2 would show.
-fn doubled_root(b: &mut Builder<'_, '_>, x: Value) -> Value {
-    let root = b.rooted(x);
-    let lacks = b.neg_mul_add(root, root, x);
-    let inverse = b.inverse_root(x);
-    let bound = b.float(1e15);
-    let inverse = b.intrinsic(&llir::intrinsics::MINNUM, &[inverse, bound]);
-    let doubled = b.times(root, -2.0);
-    b.neg_mul_add(lacks, inverse, doubled)
-}
-
-/// The series, or pi/2 less twice that of the complement.
-pub(super) fn asin(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
-    let size = b.fabs(x[0]);
-    let (leg, is_far) = leg(b, size, doubled_root);
+    let leg = b.odd_series(t, square, &ASIN);
     let other = plus_half_pi(b, leg);
     let result = b.select(is_far, other, leg);
     b.with_sign_of(result, x[0])
 }
 
-/// Twice the series of the complement, or of the argument what is left of pi/2; with pi in place of zero below zero.
+/// With twice the arc sine of the root, or of the argument, in `2t`: below zero it is added to pi, near zero half of it
+/// is taken from pi/2.
 pub(super) fn acos(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let size = b.fabs(x[0]);
-    let (leg, is_far) = leg(b, size, |b, rest| b.rooted(rest));
-    let [zero, two, minus_one, half_pi, pi] = [0.0, 2.0, -1.0, FRAC_PI_2, PI].map(|number| b.float(number));
-    let negative = b.fcmp(FloatCompare::Olt, x[0], zero);
-    let far = b.select(negative, pi, zero);
-    let start = b.select(is_far, far, half_pi);
-    let factor = b.select(is_far, two, minus_one);
-    let sign = b.sign_bit(x[0]);
-    let factor = b.flip_sign(factor, sign);
+    let [near, zero, one, two, minus_half, half_pi] =
+        [NEAR, 0.0, 1.0, 2.0, -0.5, FRAC_PI_2].map(|number| b.float(number));
+    let is_far = b.fcmp(FloatCompare::Ogt, size, near);
+    let rest = b.times_plus(size, -2.0, two);
+    let root = corrected_root(b, rest, 1.0);
+    let root = b.with_sign_of(root, x[0]);
+    let twice = b.fadd(x[0], x[0]);
+    let square = b.fmul(twice, twice);
+    let (t, square) = (b.select(is_far, root, twice), b.select(is_far, rest, square));
+    let leg = b.odd_series(t, square, &ASIN_OF_HALF);
+    let signed = b.with_sign_of(half_pi, x[0]);
+    let less = b.select(is_far, signed, zero);
+    let start = b.fsub(half_pi, less);
+    let factor = b.select(is_far, one, minus_half);
     b.mul_add(factor, leg, start)
 }

@@ -7,6 +7,8 @@
 
 mod error;
 mod exponential;
+mod half_turns;
+mod hypotenuse;
 mod inverse;
 mod inverse_hyperbolic;
 mod logarithm;
@@ -38,11 +40,15 @@ pub const APPROXIMATE: &[ApproximateFn] = &[
     ApproximateFn { name: "acosh", accuracy_ulp: 3.0, generate: inverse_hyperbolic::acosh },
     ApproximateFn { name: "atanh", accuracy_ulp: 2.0, generate: inverse_hyperbolic::atanh },
     ApproximateFn { name: "atan", accuracy_ulp: 2.0, generate: inverse::atan },
-    ApproximateFn { name: "asin", accuracy_ulp: 2.0, generate: inverse::asin },
-    ApproximateFn { name: "acos", accuracy_ulp: 2.0, generate: inverse::acos },
+    ApproximateFn { name: "asin", accuracy_ulp: 1.7, generate: inverse::asin },
+    ApproximateFn { name: "acos", accuracy_ulp: 1.5, generate: inverse::acos },
     ApproximateFn { name: "erfc", accuracy_ulp: 4.0, generate: error::erfc },
     ApproximateFn { name: "normcdf", accuracy_ulp: 4.0, generate: error::normcdf },
     ApproximateFn { name: "erfinv", accuracy_ulp: 4.0, generate: error::erfinv },
+    ApproximateFn { name: "exp10", accuracy_ulp: 1.5, generate: exponential::exp10 },
+    ApproximateFn { name: "sinpi", accuracy_ulp: 1.0, generate: half_turns::sinpi },
+    ApproximateFn { name: "cospi", accuracy_ulp: 1.0, generate: half_turns::cospi },
+    ApproximateFn { name: "hypot", accuracy_ulp: 0.9, generate: hypotenuse::hypot },
     ApproximateFn { name: "pow", accuracy_ulp: 1.5, generate: power::pow },
     ApproximateFn { name: "cbrt", accuracy_ulp: 2.0, generate: power::cbrt },
 ];
