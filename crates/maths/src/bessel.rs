@@ -5,7 +5,8 @@ use super::builder::Builder;
 use super::exponential::exp_of;
 use super::logarithm::log;
 use super::rare::Rare;
-use super::trigonometric::{cos, sin};
+use super::short;
+use super::trigonometric::sin_and_cos;
 use llir::{FloatCompare, Value};
 use std::f64::consts::{FRAC_1_PI, FRAC_2_PI};
 
@@ -326,15 +327,19 @@ fn small_argument(b: &mut Builder<'_, '_>, x: Value) -> Value {
 fn wave(b: &mut Builder<'_, '_>, x: Value, order: u32, kind: Kind) -> Value {
     let x = b.at_least(x, LIMIT);
     let (eight, one) = (b.float(LIMIT), b.float(1.0));
-    let ratio = b.fdiv(eight, x);
+    let inverse = b.fdiv(one, x);
+    let ratio = b.fmul(eight, inverse);
     let square = b.fmul(ratio, ratio);
     let twice = b.fadd(square, square);
     let t = b.fsub(twice, one);
-    let (p, q) = if order == 0 { (&P0, &Q0) } else { (&P1, &Q1) };
+    let (p, q) = match order {
+        0 => (b.fitting(&P0, &short::BESSEL_P0), b.fitting(&Q0, &short::BESSEL_Q0)),
+        _ => (b.fitting(&P1, &short::BESSEL_P1), b.fitting(&Q1, &short::BESSEL_Q1)),
+    };
     let (p, q) = (b.polynomial(t, p), b.polynomial(t, q));
-    let q = b.fdiv(q, x);
+    let q = b.fmul(q, inverse);
     // Sine and cosine of x - (2 order + 1) π/4, but for the factor 1/√2.
-    let (sine, cosine) = (sin(b, &[x]), cos(b, &[x]));
+    let (sine, cosine) = sin_and_cos(b, x);
     let (sum, difference) = (b.fadd(sine, cosine), b.fsub(sine, cosine));
     let (shifted_cosine, shifted_sine) = if order == 0 {
         (sum, difference)
@@ -355,7 +360,7 @@ fn wave(b: &mut Builder<'_, '_>, x: Value, order: u32, kind: Kind) -> Value {
     };
     // √(2 / πx) / √2.
     let part = b.float(FRAC_1_PI);
-    let inside = b.fdiv(part, x);
+    let inside = b.fmul(part, inverse);
     let size = b.sqrt(inside);
     let value = b.fmul(value, size);
     let (zero, infinity) = (b.float(0.0), b.float(f64::INFINITY));
@@ -366,7 +371,7 @@ fn wave(b: &mut Builder<'_, '_>, x: Value, order: u32, kind: Kind) -> Value {
 /// `J0(x)`.
 pub(super) fn j0(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
-        return b.in_doubles(arguments, j0);
+        return b.in_short_doubles(arguments, j0);
     }
     let x = b.fabs(arguments[0]);
     let t = small_argument(b, x);
@@ -378,7 +383,7 @@ pub(super) fn j0(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
 /// `J1(x)`.
 pub(super) fn j1(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
-        return b.in_doubles(arguments, j1);
+        return b.in_short_doubles(arguments, j1);
     }
     let sign = b.sign_bit(arguments[0]);
     let x = b.fabs(arguments[0]);
@@ -408,7 +413,7 @@ fn only_positive(b: &mut Builder<'_, '_>, x: Value, value: Value) -> Value {
 /// `Y0(x)`.
 pub(super) fn y0(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
-        return b.in_doubles(arguments, y0);
+        return b.in_short_doubles(arguments, y0);
     }
     let x = arguments[0];
     let t = small_argument(b, x);
@@ -426,7 +431,7 @@ pub(super) fn y0(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
 /// `Y1(x)`.
 pub(super) fn y1(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
-        return b.in_doubles(arguments, y1);
+        return b.in_short_doubles(arguments, y1);
     }
     let x = arguments[0];
     let t = small_argument(b, x);
@@ -453,17 +458,21 @@ pub(super) fn y1(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
 /// The modified functions `I0` and `I1`: a factor times `e^|x|`.
 fn modified(b: &mut Builder<'_, '_>, x: Value, order: u32) -> Value {
     let (one, quarter, sixteen, half) = (b.float(1.0), b.float(0.25), b.float(16.0), b.float(0.5));
+    let (small_table, large_table) = match order {
+        0 => (b.fitting(&I0_SMALL, &short::I0_SMALL), b.fitting(&I0_LARGE, &short::I0_LARGE)),
+        _ => (b.fitting(&I1_SMALL, &short::I1_SMALL), b.fitting(&I1_LARGE, &short::I1_LARGE)),
+    };
     let near = b.at_most(x, LIMIT);
     let t = b.fmul(near, quarter);
     let t = b.fsub(t, one);
-    let mut small = b.polynomial(t, if order == 0 { &I0_SMALL } else { &I1_SMALL });
+    let mut small = b.polynomial(t, small_table);
     if order == 1 {
         small = b.fmul(small, x);
     }
     let far = b.at_least(x, LIMIT);
     let t = b.fdiv(sixteen, far);
     let t = b.fsub(t, one);
-    let large = b.polynomial(t, if order == 0 { &I0_LARGE } else { &I1_LARGE });
+    let large = b.polynomial(t, large_table);
     let root = b.sqrt(far);
     let large = b.fdiv(large, root);
     let factor = choose(b, x, small, large);
@@ -481,7 +490,7 @@ fn modified(b: &mut Builder<'_, '_>, x: Value, order: u32) -> Value {
 /// `I0(x)`.
 pub(super) fn cyl_bessel_i0(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
-        return b.in_doubles(arguments, cyl_bessel_i0);
+        return b.in_short_doubles(arguments, cyl_bessel_i0);
     }
     let x = b.fabs(arguments[0]);
     modified(b, x, 0)
@@ -490,7 +499,7 @@ pub(super) fn cyl_bessel_i0(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Val
 /// `I1(x)`.
 pub(super) fn cyl_bessel_i1(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
-        return b.in_doubles(arguments, cyl_bessel_i1);
+        return b.in_short_doubles(arguments, cyl_bessel_i1);
     }
     let sign = b.sign_bit(arguments[0]);
     let x = b.fabs(arguments[0]);

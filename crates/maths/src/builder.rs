@@ -29,6 +29,8 @@ pub(crate) struct Builder<'c, 'm> {
     elem: Elem,
     lanes: u32,
     place: Place,
+    /// Whether doubles are computed of which a single is made.
+    is_rounded: bool,
 }
 
 impl<'c, 'm> Builder<'c, 'm> {
@@ -39,12 +41,13 @@ impl<'c, 'm> Builder<'c, 'm> {
         (elem, lanes): (Elem, u32),
         place: Place,
     ) -> Builder<'c, 'm> {
-        Builder { b, machine, elem, lanes, place }
+        Builder { b, machine, elem, lanes, place, is_rounded: false }
     }
 
     /// The same for values of so many lanes.
     pub(crate) fn with_lanes(&mut self, lanes: u32) -> Builder<'_, 'm> {
-        Builder { b: self.b, machine: self.machine, elem: self.elem, lanes, place: self.place }
+        let Builder { machine, elem, place, is_rounded, .. } = *self;
+        Builder { b: self.b, machine, elem, lanes, place, is_rounded }
     }
 
     /// Rounds `x * factor` by adding a constant whose last bit is worth what it rounds to, and taking it away.
@@ -320,6 +323,53 @@ impl<'c, 'm> Builder<'c, 'm> {
         let result = generate(self, &wide);
         self.elem = elem;
         self.narrow(result)
+    }
+
+    /// The same by polynomials that are precise enough for singles: see [`Self::fitting`].
+    pub(crate) fn in_short_doubles(
+        &mut self,
+        arguments: &[Value],
+        generate: fn(&mut Builder<'_, '_>, &[Value]) -> Value,
+    ) -> Value {
+        self.is_rounded = true;
+        let result = self.in_doubles(arguments, generate);
+        self.is_rounded = false;
+        result
+    }
+
+    /// Whether doubles are computed of which a single is made.
+    pub(crate) fn is_rounded(&self) -> bool {
+        self.is_rounded
+    }
+
+    /// The coefficients for doubles that are results, or those for doubles of which singles are made.
+    pub(crate) fn fitting<'t>(&self, full: &'t [f64], short: &'t [f64]) -> &'t [f64] {
+        if self.is_rounded { short } else { full }
+    }
+
+    /// A part of a function that needs every bit of its doubles.
+    pub(crate) fn in_full(&mut self, compute: impl FnOnce(&mut Builder<'_, '_>) -> Value) -> Value {
+        let lanes = self.lanes;
+        let mut full = self.with_lanes(lanes);
+        full.is_rounded = false;
+        compute(&mut full)
+    }
+
+    /// What needs to be computed only where a condition holds: of one lane behind a branch.
+    pub(crate) fn only_where(
+        &mut self,
+        condition: Value,
+        compute: impl FnOnce(&mut Builder<'_, '_>) -> Value,
+        otherwise: Value,
+    ) -> Value {
+        if self.lanes > 1 {
+            let value = compute(self);
+            return self.select(condition, value, otherwise);
+        }
+        let mut branch = self.b.begin_if(condition);
+        let value = compute(self);
+        self.b.begin_else(&mut branch, &[value]);
+        self.b.end_if(branch, &[otherwise])[0]
     }
 
     /// What few inputs need: where a condition holds, outputs get new values made of the inputs. Elsewhere it costs one

@@ -4,6 +4,7 @@
 use super::Elem;
 use super::builder::Builder;
 use super::exponential::exp_of;
+use super::short;
 use llir::{FloatCompare, Value};
 
 /// `erf(x) / x - 1` as a polynomial in `x^2`, for |x| <= 0.93 (F32) and |x| <= 1 (F64).
@@ -95,7 +96,7 @@ const VANISHES: (f64, f64) = (10.054_194_928_818_096, 27.226_017_111_108_366);
 /// `erfc(x)`; singles go through doubles.
 pub(super) fn erfc(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     match b.elem() {
-        Elem::F32 => b.in_doubles(arguments, |b, x| complement(b, x, VANISHES.0)),
+        Elem::F32 => b.in_short_doubles(arguments, |b, x| complement(b, x, VANISHES.0)),
         Elem::F64 => complement(b, arguments, VANISHES.1),
     }
 }
@@ -108,7 +109,7 @@ fn complement(b: &mut Builder<'_, '_>, arguments: &[Value], vanishes: f64) -> Va
     let numerator = b.fsub(bounded, four);
     let denominator = b.fadd(bounded, four);
     let t = b.fdiv(numerator, denominator);
-    let slow = b.polynomial(t, &COMPLEMENT);
+    let slow = b.polynomial(t, b.fitting(&COMPLEMENT, &short::ERFC));
     let weight = b.mul_add(two, bounded, one);
     let slow = b.fdiv(slow, weight);
 
@@ -174,7 +175,7 @@ fn decay(b: &mut Builder<'_, '_>, x: Value) -> Value {
 /// The normal distribution, half of `erfc(-x/√2)`.
 pub(super) fn normcdf(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
-        return b.in_doubles(arguments, normcdf);
+        return b.in_short_doubles(arguments, normcdf);
     }
     let (scale, half) = (b.float(-std::f64::consts::FRAC_1_SQRT_2), b.float(0.5));
     let scaled = b.fmul(arguments[0], scale);
@@ -188,7 +189,7 @@ const FAR: [f64; 9] = [2_027_025.0, -135_135.0, 10_395.0, -945.0, 105.0, -15.0, 
 /// `e^(x²) erfc(x)`: `erfc` without what makes it small.
 pub(super) fn erfcx(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
-        return b.in_doubles(arguments, erfcx);
+        return b.in_short_doubles(arguments, erfcx);
     }
     let x = b.fabs(arguments[0]);
     let (zero, half, one, two, four) = (b.float(0.0), b.float(0.5), b.float(1.0), b.float(2.0), b.float(4.0));
@@ -196,7 +197,7 @@ pub(super) fn erfcx(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     let numerator = b.fsub(bounded, four);
     let denominator = b.fadd(bounded, four);
     let t = b.fdiv(numerator, denominator);
-    let near = b.polynomial(t, &COMPLEMENT);
+    let near = b.polynomial(t, b.fitting(&COMPLEMENT, &short::ERFC));
     let weight = b.mul_add(two, bounded, one);
     let near = b.fdiv(near, weight);
 

@@ -9,6 +9,7 @@
 //! hundred times longer than others, and masked-off lanes of a softmax are all of this kind. See [`Power`].
 
 use super::builder::{Builder, Rounded};
+use super::short;
 use super::{Elem, exponential_quarters, exponential_table};
 use llir::{FloatCompare, IntCompare, Value};
 
@@ -160,7 +161,7 @@ pub(super) fn expm1_reduced(b: &mut Builder<'_, '_>, r: Value) -> Value {
 fn expm1_tail(b: &mut Builder<'_, '_>, of: (Value, Value)) -> Value {
     match b.elem() {
         Elem::F32 => b.polynomial_in_pairs(of, &EXP_F32),
-        Elem::F64 => b.polynomial_in_pairs(of, &EXP_F64),
+        Elem::F64 => b.polynomial_in_pairs(of, b.fitting(&EXP_F64, &short::EXP)),
     }
 }
 

@@ -6,6 +6,7 @@ use super::exponential::exp_of;
 use super::logarithm::log;
 use super::power::pow;
 use super::remainder::truncate;
+use super::short;
 use super::trigonometric::sinpi;
 use llir::{FloatCompare, Value};
 use std::f64::consts::PI;
@@ -134,28 +135,36 @@ const STIRLING: [f64; 14] = [
     1.0,
 ];
 
-/// From here on the function is made by Stirling's series.
-const LARGE: f64 = 12.0;
+/// From here on the function is made by Stirling's series, as a double and as a single.
+const LARGE: (f64, f64) = (12.0, 4.0);
 /// From here on it is infinite.
 const OVERFLOWS: f64 = 172.0;
 
 /// The gamma function; NaN for negative whole numbers, an infinity of its sign for zero.
 pub(super) fn tgamma(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
-        return b.in_doubles(arguments, tgamma);
+        return b.in_short_doubles(arguments, tgamma);
     }
     let x = arguments[0];
     let size = b.fabs(x);
     let size = b.at_most(size, OVERFLOWS);
     let small = small_gamma(b, size);
     let large = large_gamma(b, size);
-    let limit = b.float(LARGE);
+    let limit = b.float(large_from(b));
     let is_small = b.fcmp(FloatCompare::Olt, size, limit);
     let positive = b.select(is_small, small, large);
     // Beside the pole at zero the function is 1/x, where the product below underflows.
     let (one, tiny) = (b.float(1.0), b.float(2f64.powi(-60)));
     let is_pole = b.fcmp(FloatCompare::Olt, size, tiny);
-    // Γ(-x) = -π / (x sin πx Γ(x)).
+    let zero = b.float(0.0);
+    let negative = b.fcmp(FloatCompare::Olt, x, zero);
+    let result = b.only_where(negative, |b| reflected_gamma(b, x, (size, positive)), positive);
+    let pole = b.fdiv(one, x);
+    b.select(is_pole, pole, result)
+}
+
+/// `Γ(-x) = -π / (x sin πx Γ(x))`.
+fn reflected_gamma(b: &mut Builder<'_, '_>, x: Value, (size, positive): (Value, Value)) -> Value {
     let (zero, nan, minus_pi) = (b.float(0.0), b.float(f64::NAN), b.float(-PI));
     let sine = sinpi(b, &[size]);
     let product = b.fmul(size, sine);
@@ -163,17 +172,13 @@ pub(super) fn tgamma(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     let reflected = b.fdiv(minus_pi, product);
     let whole = b.fcmp(FloatCompare::Oeq, sine, zero);
     let reflected = b.select(whole, nan, reflected);
-    let negative = b.fcmp(FloatCompare::Olt, x, zero);
-    let result = b.select(negative, reflected, positive);
     // Far below zero the function vanishes between its poles, which all large numbers are.
     let far = b.float(-184.0);
     let vanishes = b.fcmp(FloatCompare::Olt, x, far);
     let own = truncate_any(b, x);
     let is_whole = b.fcmp(FloatCompare::Oeq, own, x);
     let nothing = b.select(is_whole, nan, zero);
-    let result = b.select(vanishes, nothing, result);
-    let pole = b.fdiv(one, x);
-    b.select(is_pole, pole, result)
+    b.select(vanishes, nothing, reflected)
 }
 
 /// The integer part of any number; numbers of 2^52 and more are whole.
@@ -187,17 +192,22 @@ fn truncate_any(b: &mut Builder<'_, '_>, x: Value) -> Value {
     b.flip_sign(part, sign)
 }
 
-/// Below [`LARGE`]: the function between one and two, times what leads there.
+/// Where Stirling's series begins.
+fn large_from(b: &Builder<'_, '_>) -> f64 {
+    if b.is_rounded() { LARGE.1 } else { LARGE.0 }
+}
+
+/// Below it: the function between one and two, times what leads there.
 fn small_gamma(b: &mut Builder<'_, '_>, x: Value) -> Value {
-    let x = b.at_most(x, LARGE);
+    let x = b.at_most(x, large_from(b));
     let (one, two, three) = (b.float(1.0), b.float(2.0), b.float(3.0));
     let whole = truncate(b, x);
     let fraction = b.fsub(x, whole);
     let u = b.fadd(fraction, one);
     let t = b.fmul(u, two);
     let t = b.fsub(t, three);
-    let mut result = b.polynomial(t, &GAMMA_1_2);
-    for k in 1..LARGE as u32 {
+    let mut result = b.polynomial(t, b.fitting(&GAMMA_1_2, &short::GAMMA_1_2));
+    for k in 1..large_from(b) as u32 {
         let less = b.float(f64::from(k));
         let factor = b.fsub(x, less);
         let counts = b.fcmp(FloatCompare::Oge, factor, one);
@@ -209,12 +219,31 @@ fn small_gamma(b: &mut Builder<'_, '_>, x: Value) -> Value {
     b.select(below, divided, result)
 }
 
-/// From [`LARGE`] on: `√2π x^(x - 1/2) e^-x S(1/x)`, the power in two steps, which do not overflow.
+/// From there on: `√2π x^(x - 1/2) e^-x S(1/x)`.
 fn large_gamma(b: &mut Builder<'_, '_>, x: Value) -> Value {
-    let x = b.at_least(x, LARGE);
-    let (one, half, quarter) = (b.float(1.0), b.float(0.5), b.float(0.25));
+    let x = b.at_least(x, large_from(b));
+    let one = b.float(1.0);
     let inverse = b.fdiv(one, x);
-    let series = b.polynomial(inverse, &STIRLING);
+    let series = b.polynomial(inverse, b.fitting(&STIRLING, &short::STIRLING));
+    if b.is_rounded() { large_gamma_of_single(b, x, series) } else { large_gamma_of_double(b, x, series) }
+}
+
+/// Doubles lose few bits of the exponent of a result that a single holds.
+fn large_gamma_of_single(b: &mut Builder<'_, '_>, x: Value, series: Value) -> Value {
+    let half = b.float(0.5);
+    let logarithm = b.in_full(|b| log(b, &[x]));
+    let shifted = b.fsub(x, half);
+    let exponent = b.fmul(shifted, logarithm);
+    let exponent = b.fsub(exponent, x);
+    let power = exp_of(b, exponent);
+    let root = b.float(2.506_628_274_631_000_7);
+    let result = b.fmul(power, root);
+    b.fmul(result, series)
+}
+
+/// The power is made in two steps, which do not overflow.
+fn large_gamma_of_double(b: &mut Builder<'_, '_>, x: Value, series: Value) -> Value {
+    let (half, quarter) = (b.float(0.5), b.float(0.25));
     let exponent = b.fmul(x, half);
     let exponent = b.fsub(exponent, quarter);
     let power = pow(b, &[x, exponent]);
@@ -230,12 +259,22 @@ fn large_gamma(b: &mut Builder<'_, '_>, x: Value) -> Value {
 /// The logarithm of the magnitude of the gamma function; infinite for zero and negative whole numbers.
 pub(super) fn lgamma(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
-        return b.in_doubles(arguments, lgamma);
+        return b.in_short_doubles(arguments, lgamma);
     }
     let x = arguments[0];
     let size = b.fabs(x);
     let positive = positive_lgamma(b, size);
-    // log |Γ(-x)| = log (π / |x sin πx|) - log Γ(x).
+    // Beside zero both sides are alike.
+    let limit = b.float(-(2f64.powi(-60)));
+    let negative = b.fcmp(FloatCompare::Olt, x, limit);
+    let result = b.only_where(negative, |b| reflected_lgamma(b, size, positive), positive);
+    let infinity = b.float(f64::INFINITY);
+    let endless = b.fcmp(FloatCompare::Oeq, size, infinity);
+    b.select(endless, infinity, result)
+}
+
+/// `log |Γ(-x)| = log (π / |x sin πx|) - log Γ(x)`.
+fn reflected_lgamma(b: &mut Builder<'_, '_>, size: Value, positive: Value) -> Value {
     let (zero, infinity, pi) = (b.float(0.0), b.float(f64::INFINITY), b.float(PI));
     let sine = sinpi(b, &[size]);
     let sine = b.fabs(sine);
@@ -244,13 +283,7 @@ pub(super) fn lgamma(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     let reflected = log(b, &[quotient]);
     let reflected = b.fsub(reflected, positive);
     let whole = b.fcmp(FloatCompare::Oeq, sine, zero);
-    let reflected = b.select(whole, infinity, reflected);
-    // Beside zero both sides are alike.
-    let limit = b.float(-(2f64.powi(-60)));
-    let negative = b.fcmp(FloatCompare::Olt, x, limit);
-    let result = b.select(negative, reflected, positive);
-    let endless = b.fcmp(FloatCompare::Oeq, size, infinity);
-    b.select(endless, infinity, result)
+    b.select(whole, infinity, reflected)
 }
 
 fn positive_lgamma(b: &mut Builder<'_, '_>, x: Value) -> Value {
@@ -264,7 +297,7 @@ fn positive_lgamma(b: &mut Builder<'_, '_>, x: Value) -> Value {
     // Of what was moved the rounded sum is not asked again: near one everything cancels.
     let exact = b.fsub(x, one);
     let t = b.select(below, exact, t);
-    let slope = b.polynomial(t, &LGAMMA_1_3);
+    let slope = b.polynomial(t, b.fitting(&LGAMMA_1_3, &short::LGAMMA_1_3));
     // One less is exact for what was not moved.
     let first = b.fsub(near, one);
     let first = b.select(below, x, first);
@@ -279,18 +312,17 @@ fn positive_lgamma(b: &mut Builder<'_, '_>, x: Value) -> Value {
     let t = b.fadd(middle, middle);
     let t = b.fsub(t, eleven);
     let t = b.fmul(t, fifth);
-    let middle = b.polynomial(t, &LGAMMA_3_8);
+    let middle = b.polynomial(t, b.fitting(&LGAMMA_3_8, &short::LGAMMA_3_8));
     let is_middle = b.fcmp(FloatCompare::Oge, x, three);
     let result = b.select(is_middle, middle, result);
 
     let large = b.at_least(x, 8.0);
-    let logarithm = log(b, &[large]);
     let inverse = b.fdiv(one, large);
     let square = b.fmul(inverse, inverse);
-    let series = b.polynomial(square, &STIRLING_OF_LOG);
+    let series = b.polynomial(square, b.fitting(&STIRLING_OF_LOG, &short::STIRLING_OF_LOG));
     let (half, rest) = (b.float(0.5), b.float(0.918_938_533_204_672_8));
     let series = b.mul_add(series, inverse, rest);
-    let less = b.fsub(logarithm, one);
+    let less = b.fsub(own, one);
     let shifted = b.fsub(large, half);
     // (x - 1/2) log x - x = (x - 1/2) (log x - 1) - 1/2.
     let series = b.fsub(series, half);

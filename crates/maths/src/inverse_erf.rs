@@ -5,6 +5,7 @@
 use super::Elem;
 use super::builder::Builder;
 use super::logarithm::log;
+use super::short;
 use llir::{FloatCompare, Value};
 use std::f64::consts::SQRT_2;
 
@@ -116,7 +117,7 @@ fn inverse(b: &mut Builder<'_, '_>, x: Value, one_less_square: Value) -> Value {
     let scale = b.float(0.32);
     let t = b.fmul(bounded, scale);
     let t = b.fsub(t, one);
-    let central = b.polynomial(t, &CENTRAL);
+    let central = b.polynomial(t, b.fitting(&CENTRAL, &short::ERFINV_CENTRAL));
 
     let bounded = b.at_most(root, 6.0);
     let bounded = b.at_least(bounded, 2.5);
@@ -124,7 +125,7 @@ fn inverse(b: &mut Builder<'_, '_>, x: Value, one_less_square: Value) -> Value {
     let t = b.fsub(bounded, start);
     let t = b.fmul(t, scale);
     let t = b.fsub(t, one);
-    let middle = b.polynomial(t, &MIDDLE);
+    let middle = b.polynomial(t, b.fitting(&MIDDLE, &short::ERFINV_MIDDLE));
     let limit = b.float(6.25);
     let is_middle = b.fcmp(FloatCompare::Oge, w, limit);
     let slope = b.select(is_middle, middle, central);
@@ -136,7 +137,7 @@ fn inverse(b: &mut Builder<'_, '_>, x: Value, one_less_square: Value) -> Value {
     let t = b.fsub(t, start);
     let t = b.fmul(t, scale);
     let t = b.fsub(t, one);
-    let far = b.polynomial(t, &FAR);
+    let far = b.polynomial(t, b.fitting(&FAR, &short::ERFINV_FAR));
     let far = b.fmul(far, bounded);
     let endless = b.fcmp(FloatCompare::Oeq, one_less_square, zero);
     let far = b.select(endless, infinity, far);
@@ -153,7 +154,7 @@ fn inverse(b: &mut Builder<'_, '_>, x: Value, one_less_square: Value) -> Value {
 /// `erfinv(x)`.
 pub(super) fn erfinv(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
-        return b.in_doubles(arguments, erfinv);
+        return b.in_short_doubles(arguments, erfinv);
     }
     let x = arguments[0];
     let one = b.float(1.0);
@@ -165,7 +166,7 @@ pub(super) fn erfinv(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
 /// `erfcinv(y)`.
 pub(super) fn erfcinv(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
-        return b.in_doubles(arguments, erfcinv);
+        return b.in_short_doubles(arguments, erfcinv);
     }
     let y = arguments[0];
     let (one, two) = (b.float(1.0), b.float(2.0));
@@ -178,7 +179,7 @@ pub(super) fn erfcinv(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
 /// The inverse of the normal distribution: `-√2 erfcinv(2 p)`.
 pub(super) fn normcdfinv(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
-        return b.in_doubles(arguments, normcdfinv);
+        return b.in_short_doubles(arguments, normcdfinv);
     }
     let twice = b.fadd(arguments[0], arguments[0]);
     let inverse = erfcinv(b, &[twice]);

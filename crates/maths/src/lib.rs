@@ -27,6 +27,7 @@ mod rare_bessel;
 mod reduction;
 mod remainder;
 mod roots;
+mod short;
 mod steps;
 mod trigonometric;
 

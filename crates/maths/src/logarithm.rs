@@ -7,6 +7,7 @@
 use super::Elem;
 use super::builder::Builder;
 use super::exponential::keep_tiny;
+use super::short;
 use llir::{FloatCompare, Value};
 
 /// `(log(1 + f) - f + f^2 / 2) / f^3`.
@@ -133,14 +134,19 @@ struct Series {
 
 fn series(b: &mut Builder<'_, '_>, f: Value) -> Series {
     let half = b.float(0.5);
-    match b.elem() {
-        Elem::F32 => {
+    let in_fraction: Option<&[f64]> = match b.elem() {
+        Elem::F32 => Some(&LOG_F32),
+        Elem::F64 if b.is_rounded() => Some(&short::LOG),
+        Elem::F64 => None,
+    };
+    match in_fraction {
+        Some(coefficients) => {
             let square = b.fmul(f, f);
-            let polynomial = b.polynomial(f, &LOG_F32);
+            let polynomial = b.polynomial(f, coefficients);
             let cube = b.fmul(square, f);
             Series { half_square: b.fmul(square, half), tail: b.fmul(cube, polynomial) }
         }
-        Elem::F64 => {
+        None => {
             let two = b.float(2.0);
             let sum = b.fadd(f, two);
             let s = b.fdiv(f, sum);

@@ -254,10 +254,20 @@ fn unless_infinite(b: &mut Builder<'_, '_>, arguments: &[Value], there: f64, res
     })
 }
 
+/// `sqrt(x^2 + y^2)` of doubles that were singles: no square is infinite, none is rounded.
+fn root_of_squares(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
+    let square = b.fmul(x[0], x[0]);
+    let sum = b.mul_add(x[1], x[1], square);
+    b.sqrt(sum)
+}
+
 /// `sqrt(x^2 + y^2)` without overflow on the way; infinite if either is. Singles go through doubles.
 pub(super) fn hypot(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
-        return b.in_doubles(arguments, hypot);
+        return b.in_doubles(arguments, |b, x| {
+            let root = root_of_squares(b, x);
+            unless_infinite(b, x, f64::INFINITY, root)
+        });
     }
     let (x, y) = (b.fabs(arguments[0]), b.fabs(arguments[1]));
     let Legs { larger, smaller, inverse, .. } = legs(b, x, y);
@@ -272,7 +282,12 @@ pub(super) fn hypot(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
 /// takes from them: each would cost half a unit, and turning over doubles it.
 pub(super) fn rhypot(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
-        return b.in_doubles(arguments, rhypot);
+        return b.in_doubles(arguments, |b, x| {
+            let root = root_of_squares(b, x);
+            let one = b.float(1.0);
+            let inverse = b.fdiv(one, root);
+            unless_infinite(b, x, 0.0, inverse)
+        });
     }
     let (x, y) = (b.fabs(arguments[0]), b.fabs(arguments[1]));
     let Legs { larger, smaller, factor, .. } = legs(b, x, y);

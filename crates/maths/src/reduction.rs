@@ -30,7 +30,7 @@ const PI_2_F64: [f64; 4] =
 const LIMIT_F32: f64 = 131_072.0;
 const LIMIT_F64: f64 = 1_048_576.0;
 
-/// How much of a remainder of singles is wanted; doubles always give both parts.
+/// How much of a remainder of singles is wanted; doubles give both parts, but one if singles are made of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parts {
     High,
@@ -44,6 +44,7 @@ pub(super) fn reduce(b: &mut Builder<'_, '_>, x: Value, parts: Parts) -> Reduced
     let fast = match b.elem() {
         Elem::F32 if b.machine.has_fma() => reduce_f32_fused(b, x, &n, quadrant, parts),
         Elem::F32 => reduce_f32_widened(b, x, &n, quadrant, parts),
+        Elem::F64 if b.is_rounded() => Reduced { high: reduce_doubles(b, x, n.float), low: None, quadrant },
         Elem::F64 => reduce_f64(b, x, &n, quadrant),
     };
     large_lanes(b, x, fast)
@@ -77,6 +78,17 @@ fn reduce_f32_fused(
     Reduced { high, low: Some(low), quadrant }
 }
 
+/// Two steps in doubles, for a remainder that is rounded to a single.
+fn reduce_doubles(b: &mut Builder<'_, '_>, x: Value, n: Value) -> Value {
+    // Taken from the parts of doubles: the difference is exact.
+    let rest = (std::f64::consts::FRAC_PI_2 - PI_2_F64[0]) + 6.123_233_995_736_766e-17;
+    [PI_2_F64[0], rest].into_iter().fold(x, |r, part| {
+        let part = b.float_of(Type::F64, part);
+        let product = b.fmul(part, n);
+        b.fsub(r, product)
+    })
+}
+
 /// Without a fused operation singles lose too much: two steps in doubles instead.
 fn reduce_f32_widened(
     b: &mut Builder<'_, '_>,
@@ -85,15 +97,8 @@ fn reduce_f32_widened(
     quadrant: Value,
     parts: Parts,
 ) -> Reduced {
-    let wide_n = b.widen(n.float);
-    let mut r = b.widen(x);
-    // Taken from the parts of doubles: the difference is exact.
-    let rest = (std::f64::consts::FRAC_PI_2 - PI_2_F64[0]) + 6.123_233_995_736_766e-17;
-    for part in [PI_2_F64[0], rest] {
-        let part = b.float_of(Type::F64, part);
-        let product = b.fmul(part, wide_n);
-        r = b.fsub(r, product);
-    }
+    let (wide_x, wide_n) = (b.widen(x), b.widen(n.float));
+    let r = reduce_doubles(b, wide_x, wide_n);
     let high = b.narrow(r);
     let low = (parts == Parts::Both).then(|| {
         let kept = b.widen(high);

@@ -5,6 +5,7 @@ use super::Elem;
 use super::builder::Builder;
 use super::exponential::round_product;
 use super::reduction::{Parts, Reduced, reduce};
+use super::short;
 use llir::{FloatCompare, IntCompare, Value};
 
 /// `(sin(r) / r - 1) / r^2` as a polynomial in `r^2`.
@@ -53,7 +54,8 @@ pub(super) fn kernels(b: &mut Builder<'_, '_>, angle: &Reduced) -> Kernels {
     let (one, half) = (b.float(1.0), b.float(0.5));
     let low = match (b.elem(), angle.low) {
         (Elem::F64, Some(low)) => low,
-        (_, low) => return kernels_f32(b, r, low),
+        (Elem::F64, None) => return short_kernels(b, r, (&short::SIN, &short::COS), None),
+        (Elem::F32, low) => return short_kernels(b, r, (&SIN_F32, &COS_F32), low),
     };
 
     // sin(r + low) = r + (r^3 * tail + low * (1 - z / 2)); the leading coefficient of the tail is kept apart
@@ -81,12 +83,18 @@ pub(super) fn kernels(b: &mut Builder<'_, '_>, angle: &Reduced) -> Kernels {
     Kernels { sin, cos: b.fadd(rest, tail) }
 }
 
-fn kernels_f32(b: &mut Builder<'_, '_>, r: Value, low: Option<Value>) -> Kernels {
+/// Without what rounding takes from the sum that begins with one.
+fn short_kernels(
+    b: &mut Builder<'_, '_>,
+    r: Value,
+    (sine, cosine): (&[f64], &[f64]),
+    low: Option<Value>,
+) -> Kernels {
     let z = b.fmul(r, r);
     let (one, half) = (b.float(1.0), b.float(0.5));
-    let sin_tail = b.polynomial(z, &SIN_F32);
+    let sin_tail = b.polynomial(z, sine);
     let cube = b.fmul(z, r);
-    let cos_tail = b.polynomial(z, &COS_F32);
+    let cos_tail = b.polynomial(z, cosine);
     let square = b.fmul(z, z);
     let rest = b.neg_mul_add(half, z, one);
     let Some(low) = low else {
@@ -123,13 +131,20 @@ pub(super) fn odd(b: &mut Builder<'_, '_>, quadrant: Value) -> Value {
 pub(super) fn sin(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let size = b.fabs(x[0]);
     let angle = reduce(b, size, Parts::High);
-    sin_of(b, &angle, x[0])
+    let kernels = kernels(b, &angle);
+    sin_of(b, &angle, &kernels, x[0])
+}
+
+/// Sine and cosine of an `x` that is not negative.
+pub(super) fn sin_and_cos(b: &mut Builder<'_, '_>, x: Value) -> (Value, Value) {
+    let angle = reduce(b, x, Parts::High);
+    let kernels = kernels(b, &angle);
+    (sin_of(b, &angle, &kernels, x), cos_of(b, &angle, &kernels))
 }
 
 /// The sine of a reduced angle, with the sign of `signed` in front.
-fn sin_of(b: &mut Builder<'_, '_>, angle: &Reduced, signed: Value) -> Value {
+fn sin_of(b: &mut Builder<'_, '_>, angle: &Reduced, &Kernels { sin, cos }: &Kernels, signed: Value) -> Value {
     let sign = b.sign_bit(signed);
-    let Kernels { sin, cos } = kernels(b, angle);
     let swap = odd(b, angle.quadrant);
     let result = b.select(swap, cos, sin);
     let flip = bit_to_sign(b, angle.quadrant, 1);
@@ -141,12 +156,12 @@ fn sin_of(b: &mut Builder<'_, '_>, angle: &Reduced, signed: Value) -> Value {
 pub(super) fn cos(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let size = b.fabs(x[0]);
     let angle = reduce(b, size, Parts::High);
-    cos_of(b, &angle)
+    let kernels = kernels(b, &angle);
+    cos_of(b, &angle, &kernels)
 }
 
 /// The cosine of a reduced angle.
-fn cos_of(b: &mut Builder<'_, '_>, angle: &Reduced) -> Value {
-    let Kernels { sin, cos } = kernels(b, angle);
+fn cos_of(b: &mut Builder<'_, '_>, angle: &Reduced, &Kernels { sin, cos }: &Kernels) -> Value {
     let swap = odd(b, angle.quadrant);
     let result = b.select(swap, sin, cos);
     let one = b.int(1);
@@ -224,6 +239,9 @@ fn reduce_half_turns(b: &mut Builder<'_, '_>, x: Value) -> Reduced {
         Elem::F64 => (std::f64::consts::PI, 1.224_646_799_147_353_2e-16),
     };
     let (pi, pi_rest) = (b.float(pi), b.float(pi_rest));
+    if b.is_rounded() {
+        return Reduced { high: b.fmul(rest, pi), low: None, quadrant };
+    }
     let (high, lost) = b.two_product(rest, pi);
     let low = b.mul_add(rest, pi_rest, lost);
     // Next to the smallest floats the lost part is a subnormal: wrong by more than it mends.
@@ -238,12 +256,14 @@ fn reduce_half_turns(b: &mut Builder<'_, '_>, x: Value) -> Reduced {
 pub(super) fn sinpi(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let size = b.fabs(x[0]);
     let angle = reduce_half_turns(b, size);
-    sin_of(b, &angle, x[0])
+    let kernels = kernels(b, &angle);
+    sin_of(b, &angle, &kernels, x[0])
 }
 
 /// `cos(pi x)`.
 pub(super) fn cospi(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let size = b.fabs(x[0]);
     let angle = reduce_half_turns(b, size);
-    cos_of(b, &angle)
+    let kernels = kernels(b, &angle);
+    cos_of(b, &angle, &kernels)
 }
