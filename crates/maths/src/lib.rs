@@ -276,21 +276,21 @@ pub const NONPOSITIVE: &[MathFn] = &[
 /// Functions of a maths library that the language has not. Singles go through doubles. Where a function has zeros
 /// between its ends (`lgamma` below zero, Bessel functions), the unit is that of the largest values around.
 pub const SPECIAL: &[MathFn] = &[
-    MathFn { name: "tgamma", arity: 1, accuracy_ulp: (1.0, 64.0), generate: gamma::tgamma },
-    MathFn { name: "lgamma", arity: 1, accuracy_ulp: (1.0, 64.0), generate: gamma::lgamma },
-    MathFn { name: "erfinv", arity: 1, accuracy_ulp: (1.0, 64.0), generate: inverse_erf::erfinv },
-    MathFn { name: "erfcinv", arity: 1, accuracy_ulp: (1.0, 64.0), generate: inverse_erf::erfcinv },
-    MathFn { name: "normcdfinv", arity: 1, accuracy_ulp: (1.0, 64.0), generate: inverse_erf::normcdfinv },
-    MathFn { name: "normcdf", arity: 1, accuracy_ulp: (1.0, 64.0), generate: erf::normcdf },
-    MathFn { name: "erfcx", arity: 1, accuracy_ulp: (1.0, 64.0), generate: erf::erfcx },
-    MathFn { name: "j0", arity: 1, accuracy_ulp: (1.0, 64.0), generate: bessel::j0 },
-    MathFn { name: "j1", arity: 1, accuracy_ulp: (1.0, 64.0), generate: bessel::j1 },
-    MathFn { name: "jn", arity: 2, accuracy_ulp: (1.0, 64.0), generate: bessel::jn },
-    MathFn { name: "y0", arity: 1, accuracy_ulp: (1.0, 64.0), generate: bessel::y0 },
-    MathFn { name: "y1", arity: 1, accuracy_ulp: (1.0, 64.0), generate: bessel::y1 },
-    MathFn { name: "yn", arity: 2, accuracy_ulp: (1.0, 64.0), generate: bessel::yn },
-    MathFn { name: "cyl_bessel_i0", arity: 1, accuracy_ulp: (1.0, 64.0), generate: bessel::cyl_bessel_i0 },
-    MathFn { name: "cyl_bessel_i1", arity: 1, accuracy_ulp: (1.0, 64.0), generate: bessel::cyl_bessel_i1 },
+    MathFn { name: "tgamma", arity: 1, accuracy_ulp: (0.6, 64.0), generate: gamma::tgamma },
+    MathFn { name: "lgamma", arity: 1, accuracy_ulp: (0.6, 64.0), generate: gamma::lgamma },
+    MathFn { name: "erfinv", arity: 1, accuracy_ulp: (0.6, 64.0), generate: inverse_erf::erfinv },
+    MathFn { name: "erfcinv", arity: 1, accuracy_ulp: (0.6, 64.0), generate: inverse_erf::erfcinv },
+    MathFn { name: "normcdfinv", arity: 1, accuracy_ulp: (0.6, 64.0), generate: inverse_erf::normcdfinv },
+    MathFn { name: "normcdf", arity: 1, accuracy_ulp: (0.6, 64.0), generate: erf::normcdf },
+    MathFn { name: "erfcx", arity: 1, accuracy_ulp: (0.6, 64.0), generate: erf::erfcx },
+    MathFn { name: "j0", arity: 1, accuracy_ulp: (0.6, 64.0), generate: bessel::j0 },
+    MathFn { name: "j1", arity: 1, accuracy_ulp: (0.6, 64.0), generate: bessel::j1 },
+    MathFn { name: "jn", arity: 2, accuracy_ulp: (0.6, 64.0), generate: bessel::jn },
+    MathFn { name: "y0", arity: 1, accuracy_ulp: (0.6, 64.0), generate: bessel::y0 },
+    MathFn { name: "y1", arity: 1, accuracy_ulp: (0.6, 64.0), generate: bessel::y1 },
+    MathFn { name: "yn", arity: 2, accuracy_ulp: (0.6, 64.0), generate: bessel::yn },
+    MathFn { name: "cyl_bessel_i0", arity: 1, accuracy_ulp: (0.6, 64.0), generate: bessel::cyl_bessel_i0 },
+    MathFn { name: "cyl_bessel_i1", arity: 1, accuracy_ulp: (0.6, 64.0), generate: bessel::cyl_bessel_i1 },
 ];
 
 /// The names of all functions, in table order.

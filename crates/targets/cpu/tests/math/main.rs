@@ -11,7 +11,7 @@ mod native;
 use cpu::loader::LoadedObject;
 use cpu::math::MathConfig;
 use llvm::{Llvm, Output};
-use maths::{Elem, FUNCTIONS, MathFn, NONPOSITIVE};
+use maths::{Elem, FUNCTIONS, MathFn, NONPOSITIVE, SPECIAL};
 use native::{Isa, Random};
 use std::fmt::Write as _;
 
@@ -22,9 +22,13 @@ fn rows() -> impl Iterator<Item = &'static MathFn> {
 
 /// A loop over arrays for every function: `run_<name>_<elem>(x, y, to, count)`.
 fn module(config: MathConfig, lanes: [u32; 2]) -> String {
+    module_of(rows(), config, lanes)
+}
+
+fn module_of(rows: impl Iterator<Item = &'static MathFn>, config: MathConfig, lanes: [u32; 2]) -> String {
     let mut module = llir::Module::new("maths");
     let mut text = String::new();
-    for row in rows() {
+    for row in rows {
         for (elem, lanes) in [(Elem::F32, lanes[0]), (Elem::F64, lanes[1])] {
             maths::function(&mut module, &config, row.name, (elem, lanes)).expect("a known function");
             let symbol = maths::function_name(row.name, elem, lanes);
@@ -287,6 +291,51 @@ fn singles_are_right_over_all_bit_patterns() {
                 (0..1u32 << 12).map(|step| f32::from_bits(start.wrapping_add(step << 20))).collect();
             let y: Vec<f32> = x.iter().map(|_| f32::from_bits(random.bits() as u32)).collect();
             check_f32(&compiled, row, &x, &y);
+        }
+    }
+}
+
+/// The size of a function around an argument, whose unit counts: where it has zeros, more than its value.
+fn size_around(name: &str, x: f64, value: f64) -> f64 {
+    match name {
+        "j0" | "j1" | "y0" | "y1" => value.abs().max((std::f64::consts::FRAC_2_PI / x.abs()).sqrt().min(1.0)),
+        "lgamma" if x < 0.0 => value.abs().max(1.0),
+        _ => value.abs(),
+    }
+}
+
+#[test]
+fn singles_of_special_functions_are_rounded_doubles() {
+    let mut random = Random::fresh();
+    let special = || SPECIAL.iter().filter(|row| row.arity == 1);
+    for isa in native::isas() {
+        let lanes = native_lanes(&isa);
+        let object = native::load(&module_of(special(), config(&isa), lanes), &isa);
+        let compiled = Compiled { object, name: isa.name };
+        for row in special() {
+            let start = random.bits() as u32;
+            let mut x: Vec<f32> =
+                (0..1u32 << 14).map(|step| f32::from_bits(start.wrapping_add(step << 18))).collect();
+            for reach in [1.0, 12.0, 50.0] {
+                x.extend((0..1 << 13).map(|_| random.between(-reach, reach) as f32));
+            }
+            let wide: Vec<f64> = x.iter().copied().map(f64::from).collect();
+            let got = run(&compiled, row.name, Elem::F32, &x, &x);
+            let want = run(&compiled, row.name, Elem::F64, &wide, &wide);
+            for ((&x, got), want) in wide.iter().zip(got).zip(want) {
+                let got = f64::from(got);
+                if same(got, want) || same(got, f64::from(want as f32)) {
+                    continue;
+                }
+                let size = size_around(row.name, x, want).max(f64::from(f32::MIN_POSITIVE));
+                let distance = (got - want).abs() / 2f64.powi(size.log2().floor() as i32 - 23);
+                assert!(
+                    distance <= row.accuracy_ulp.0,
+                    "{} {}({x:e}) is {got:e} as a single, {want:e} as a double, {distance:.3} units off",
+                    compiled.name,
+                    row.name
+                );
+            }
         }
     }
 }
