@@ -19,10 +19,6 @@ const ATAN: [f64; 8] = [
 /// `(asin(t) / t - 1) / t²` in `t²`, for |t| ≤ [`NEAR`].
 const ASIN: [f64; 5] = [0.0507702827, 0.0188115053, 0.0466168039, 0.0748574361, 0.166669965];
 
-/// The same in `(2t)²`.
-const ASIN_OF_HALF: [f64; 5] =
-    [ASIN[0] / 1024.0, ASIN[1] / 256.0, ASIN[2] / 64.0, ASIN[3] / 16.0, ASIN[4] / 4.0];
-
 /// Up to here the series of the arc sine is that of the argument, from here that of the complement.
 const NEAR: f64 = 0.56;
 
@@ -80,23 +76,21 @@ pub(super) fn asin(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     b.with_sign_of(result, x[0])
 }
 
-/// With twice the arc sine of the root, or of the argument, in `2t`: below zero it is added to pi, near zero half of it
-/// is taken from pi/2.
+/// Near zero pi/2 less the series of the argument; else twice that of the root, below zero taken from pi.
 pub(super) fn acos(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let size = b.fabs(x[0]);
-    let [near, zero, one, two, minus_half, half_pi] =
-        [NEAR, 0.0, 1.0, 2.0, -0.5, FRAC_PI_2].map(|number| b.float(number));
+    let [near, half, zero, minus_one, two, half_pi] =
+        [NEAR, 0.5, 0.0, -1.0, 2.0, FRAC_PI_2].map(|number| b.float(number));
     let is_far = b.fcmp(FloatCompare::Ogt, size, near);
-    let rest = b.times_plus(size, -2.0, two);
+    let rest = b.times_plus(size, -0.5, half);
+    let square = b.fmul(size, size);
     let root = corrected_root(b, rest, 1.0);
-    let root = b.with_sign_of(root, x[0]);
-    let twice = b.fadd(x[0], x[0]);
-    let square = b.fmul(twice, twice);
-    let (t, square) = (b.select(is_far, root, twice), b.select(is_far, rest, square));
-    let leg = b.odd_series(t, square, &ASIN_OF_HALF);
-    let signed = b.with_sign_of(half_pi, x[0]);
-    let less = b.select(is_far, signed, zero);
-    let start = b.fsub(half_pi, less);
-    let factor = b.select(is_far, one, minus_half);
+    let (t, square) = (b.select(is_far, root, size), b.select(is_far, rest, square));
+    let leg = b.odd_series(t, square, &ASIN);
+    let leg = b.with_sign_of(leg, x[0]);
+    let quarter = b.with_sign_of(half_pi, x[0]);
+    let quarter = b.select(is_far, quarter, zero);
+    let start = b.fsub(half_pi, quarter);
+    let factor = b.select(is_far, two, minus_one);
     b.mul_add(factor, leg, start)
 }
