@@ -327,7 +327,7 @@ fn small_argument(b: &mut Builder<'_, '_>, x: Value) -> Value {
 fn wave(b: &mut Builder<'_, '_>, x: Value, order: u32, kind: Kind) -> Value {
     let x = b.at_least(x, LIMIT);
     let (eight, one) = (b.float(LIMIT), b.float(1.0));
-    let inverse = b.fdiv(one, x);
+    let inverse = b.inverse_of_large(x);
     let ratio = b.fmul(eight, inverse);
     let square = b.fmul(ratio, ratio);
     let twice = b.fadd(square, square);
@@ -359,9 +359,7 @@ fn wave(b: &mut Builder<'_, '_>, x: Value, order: u32, kind: Kind) -> Value {
         }
     };
     // √(2 / πx) / √2.
-    let part = b.float(FRAC_1_PI);
-    let inside = b.fmul(part, inverse);
-    let size = b.sqrt(inside);
+    let size = b.root_of_small((x, inverse), FRAC_1_PI);
     let value = b.fmul(value, size);
     let (zero, infinity) = (b.float(0.0), b.float(f64::INFINITY));
     let endless = b.fcmp(FloatCompare::Oeq, x, infinity);

@@ -4,7 +4,7 @@
 //! by name ([`Builder::mul_add`]). Branches are made only around what few inputs need ([`Builder::rarely`]).
 
 use crate::rare::Rare;
-use crate::{Elem, MathMachine, outline};
+use crate::{Approximation, Elem, MathMachine, outline};
 use llir::{FloatCompare, FunctionBuilder, IntCompare, Intrinsic, Op, Type, Value, intrinsics};
 
 /// Where what few inputs need is done.
@@ -29,8 +29,19 @@ pub(crate) struct Builder<'c, 'm> {
     elem: Elem,
     lanes: u32,
     place: Place,
-    /// Whether doubles are computed of which a single is made.
-    is_rounded: bool,
+    /// How precise doubles are.
+    doubles: Doubles,
+}
+
+/// How precise doubles are that a function computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Doubles {
+    /// As results: to the last bits.
+    Full,
+    /// So that singles are made of them.
+    Short,
+    /// So that they are multiplied by the exponents of singles before.
+    Exponents,
 }
 
 impl<'c, 'm> Builder<'c, 'm> {
@@ -41,13 +52,13 @@ impl<'c, 'm> Builder<'c, 'm> {
         (elem, lanes): (Elem, u32),
         place: Place,
     ) -> Builder<'c, 'm> {
-        Builder { b, machine, elem, lanes, place, is_rounded: false }
+        Builder { b, machine, elem, lanes, place, doubles: Doubles::Full }
     }
 
     /// The same for values of so many lanes.
     pub(crate) fn with_lanes(&mut self, lanes: u32) -> Builder<'_, 'm> {
-        let Builder { machine, elem, place, is_rounded, .. } = *self;
-        Builder { b: self.b, machine, elem, lanes, place, is_rounded }
+        let Builder { machine, elem, place, doubles, .. } = *self;
+        Builder { b: self.b, machine, elem, lanes, place, doubles }
     }
 
     /// Rounds `x * factor` by adding a constant whose last bit is worth what it rounds to, and taking it away.
@@ -331,28 +342,74 @@ impl<'c, 'm> Builder<'c, 'm> {
         arguments: &[Value],
         generate: fn(&mut Builder<'_, '_>, &[Value]) -> Value,
     ) -> Value {
-        self.is_rounded = true;
+        self.doubles = Doubles::Short;
         let result = self.in_doubles(arguments, generate);
-        self.is_rounded = false;
+        self.doubles = Doubles::Full;
         result
     }
 
     /// Whether doubles are computed of which a single is made.
     pub(crate) fn is_rounded(&self) -> bool {
-        self.is_rounded
+        self.doubles != Doubles::Full
+    }
+
+    /// How precise they are.
+    pub(crate) fn doubles(&self) -> Doubles {
+        self.doubles
     }
 
     /// The coefficients for doubles that are results, or those for doubles of which singles are made.
     pub(crate) fn fitting<'t>(&self, full: &'t [f64], short: &'t [f64]) -> &'t [f64] {
-        if self.is_rounded { short } else { full }
+        if self.is_rounded() { short } else { full }
     }
 
-    /// A part of a function that needs every bit of its doubles.
-    pub(crate) fn in_full(&mut self, compute: impl FnOnce(&mut Builder<'_, '_>) -> Value) -> Value {
+    /// A part of a function that is precise enough to be an exponent.
+    pub(crate) fn for_exponents(&mut self, compute: impl FnOnce(&mut Builder<'_, '_>) -> Value) -> Value {
         let lanes = self.lanes;
-        let mut full = self.with_lanes(lanes);
-        full.is_rounded = false;
-        compute(&mut full)
+        let mut precise = self.with_lanes(lanes);
+        precise.doubles = Doubles::Exponents;
+        compute(&mut precise)
+    }
+
+    /// Whether reciprocals and roots of doubles begin with what the machine approximates for singles.
+    fn begins_with_singles(&self) -> bool {
+        self.is_rounded() && self.lanes == 1 && self.machine.approximates()
+    }
+
+    /// `1 / x` of a double from 1 to 2^128, or NaN where it is infinite.
+    pub(crate) fn inverse_of_large(&mut self, x: Value) -> Value {
+        let one = self.float(1.0);
+        if !self.begins_with_singles() {
+            return self.fdiv(one, x);
+        }
+        // No reciprocal may be denormal.
+        let scale = self.float(2f64.powi(-16));
+        let scaled = self.fmul(x, scale);
+        let narrow = self.narrow(scaled);
+        let near = self.machine.approximate(self.b, Approximation::Reciprocal, narrow);
+        let near = self.widen(near);
+        let near = self.fmul(near, scale);
+        let lacks = self.neg_mul_add(x, near, one);
+        self.mul_add(lacks, near, near)
+    }
+
+    /// `√(factor / x)` of a double likewise, whose reciprocal is given.
+    pub(crate) fn root_of_small(&mut self, (x, inverse): (Value, Value), factor: f64) -> Value {
+        if !self.begins_with_singles() {
+            let factor = self.float(factor);
+            let inside = self.fmul(factor, inverse);
+            return self.sqrt(inside);
+        }
+        let narrow = self.narrow(x);
+        let near = self.machine.approximate(self.b, Approximation::ReciprocalRoot, narrow);
+        let near = self.widen(near);
+        let (one, half) = (self.float(1.0), self.float(0.5));
+        let square = self.fmul(near, near);
+        let lacks = self.neg_mul_add(x, square, one);
+        let lacks = self.fmul(lacks, half);
+        let root = self.mul_add(lacks, near, near);
+        let factor = self.float(factor.sqrt());
+        self.fmul(root, factor)
     }
 
     /// What needs to be computed only where a condition holds: of one lane behind a branch.

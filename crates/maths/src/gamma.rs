@@ -159,8 +159,7 @@ pub(super) fn tgamma(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     let zero = b.float(0.0);
     let negative = b.fcmp(FloatCompare::Olt, x, zero);
     let result = b.only_where(negative, |b| reflected_gamma(b, x, (size, positive)), positive);
-    let pole = b.fdiv(one, x);
-    b.select(is_pole, pole, result)
+    b.only_where(is_pole, |b| b.fdiv(one, x), result)
 }
 
 /// `Γ(-x) = -π / (x sin πx Γ(x))`.
@@ -222,8 +221,7 @@ fn small_gamma(b: &mut Builder<'_, '_>, x: Value) -> Value {
 /// From there on: `√2π x^(x - 1/2) e^-x S(1/x)`.
 fn large_gamma(b: &mut Builder<'_, '_>, x: Value) -> Value {
     let x = b.at_least(x, large_from(b));
-    let one = b.float(1.0);
-    let inverse = b.fdiv(one, x);
+    let inverse = b.inverse_of_large(x);
     let series = b.polynomial(inverse, b.fitting(&STIRLING, &short::STIRLING));
     if b.is_rounded() { large_gamma_of_single(b, x, series) } else { large_gamma_of_double(b, x, series) }
 }
@@ -231,7 +229,7 @@ fn large_gamma(b: &mut Builder<'_, '_>, x: Value) -> Value {
 /// Doubles lose few bits of the exponent of a result that a single holds.
 fn large_gamma_of_single(b: &mut Builder<'_, '_>, x: Value, series: Value) -> Value {
     let half = b.float(0.5);
-    let logarithm = b.in_full(|b| log(b, &[x]));
+    let logarithm = b.for_exponents(|b| log(b, &[x]));
     let shifted = b.fsub(x, half);
     let exponent = b.fmul(shifted, logarithm);
     let exponent = b.fsub(exponent, x);
@@ -279,8 +277,14 @@ fn reflected_lgamma(b: &mut Builder<'_, '_>, size: Value, positive: Value) -> Va
     let sine = sinpi(b, &[size]);
     let sine = b.fabs(sine);
     let product = b.fmul(size, sine);
-    let quotient = b.fdiv(pi, product);
-    let reflected = log(b, &[quotient]);
+    let reflected = if b.is_rounded() {
+        let less = log(b, &[product]);
+        let whole = b.float(PI.ln());
+        b.fsub(whole, less)
+    } else {
+        let quotient = b.fdiv(pi, product);
+        log(b, &[quotient])
+    };
     let reflected = b.fsub(reflected, positive);
     let whole = b.fcmp(FloatCompare::Oeq, sine, zero);
     b.select(whole, infinity, reflected)
@@ -317,7 +321,7 @@ fn positive_lgamma(b: &mut Builder<'_, '_>, x: Value) -> Value {
     let result = b.select(is_middle, middle, result);
 
     let large = b.at_least(x, 8.0);
-    let inverse = b.fdiv(one, large);
+    let inverse = b.inverse_of_large(large);
     let square = b.fmul(inverse, inverse);
     let series = b.polynomial(square, b.fitting(&STIRLING_OF_LOG, &short::STIRLING_OF_LOG));
     let (half, rest) = (b.float(0.5), b.float(0.918_938_533_204_672_8));

@@ -5,7 +5,7 @@
 //! product with the constant is exact and the sum with `e` loses nothing.
 
 use super::Elem;
-use super::builder::Builder;
+use super::builder::{Builder, Doubles};
 use super::exponential::keep_tiny;
 use super::short;
 use llir::{FloatCompare, Value};
@@ -136,8 +136,11 @@ fn series(b: &mut Builder<'_, '_>, f: Value) -> Series {
     let half = b.float(0.5);
     let in_fraction: Option<&[f64]> = match b.elem() {
         Elem::F32 => Some(&LOG_F32),
-        Elem::F64 if b.is_rounded() => Some(&short::LOG),
-        Elem::F64 => None,
+        Elem::F64 => match b.doubles() {
+            Doubles::Full => None,
+            Doubles::Short => Some(&short::LOG),
+            Doubles::Exponents => Some(&short::LOG_OF_POWERS),
+        },
     };
     match in_fraction {
         Some(coefficients) => {
