@@ -1,5 +1,6 @@
 """``torch.compile`` on this machine: Inductor's kernels run on processors, its GPU kernels are compiled, and what it reads of kernels."""
 
+import dataclasses
 import os
 import pickle
 import textwrap
@@ -28,6 +29,36 @@ def on_the_cpu():
 @pytest.mark.parametrize("case", [case for case in CASES if case.short], ids=lambda case: case.name)
 def test_equals_eager(case):
     check_case(case, "cpu")
+
+
+#: Settings of Inductor that make it write other kernels of the same functions.
+SETTINGS = [
+    {"triton.multi_kernel": 1},
+    {"triton.persistent_reductions": False},
+    {"split_reductions": False},
+    {"triton.prefer_nd_tiling": True, "triton.max_tiles": 3},
+    {"triton.tile_reductions": True, "triton.prefer_nd_tiling": True},
+    {"combo_kernels": True},
+]
+
+
+@pytest.mark.parametrize("config", SETTINGS, ids=lambda config: "+".join(config))
+def test_settings_of_inductor_change_no_result(config):
+    reductions = next(case for case in CASES if case.name == "reductions")
+    check_case(dataclasses.replace(reductions, config=config), "cpu")
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_types_are_rounded_as_in_eager_mode_where_that_is_asked_for(dtype):
+    def function(x, y):
+        return x * y + x, (x - y) * y, x / (y.abs() + 1) - x
+
+    args = torch.randn(130, 257).to(dtype), torch.randn(130, 257).to(dtype)
+    torch._dynamo.reset()
+    with torch._inductor.config.patch(emulate_precision_casts=True):
+        found = torch.compile(function)(*args)
+    for one, other in zip(found, function(*args), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("name", USER_KERNELS)
