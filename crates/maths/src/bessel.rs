@@ -327,7 +327,7 @@ fn small_argument(b: &mut Builder<'_, '_>, x: Value) -> Value {
 fn wave(b: &mut Builder<'_, '_>, x: Value, order: u32, kind: Kind) -> Value {
     let x = b.at_least(x, LIMIT);
     let (eight, one) = (b.float(LIMIT), b.float(1.0));
-    let inverse = b.inverse_of_large(x);
+    let inverse = b.inverse_of_single(x);
     let ratio = b.fmul(eight, inverse);
     let square = b.fmul(ratio, ratio);
     let twice = b.fadd(square, square);

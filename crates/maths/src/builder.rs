@@ -376,8 +376,8 @@ impl<'c, 'm> Builder<'c, 'm> {
         self.is_rounded() && self.lanes == 1 && self.machine.approximates()
     }
 
-    /// `1 / x` of a double from 1 to 2^128, or NaN where it is infinite.
-    pub(crate) fn inverse_of_large(&mut self, x: Value) -> Value {
+    /// `1 / x` of a double that is a single, from 2^-100 on; what it is of zeros and infinities is left open.
+    pub(crate) fn inverse_of_single(&mut self, x: Value) -> Value {
         let one = self.float(1.0);
         if !self.begins_with_singles() {
             return self.fdiv(one, x);
@@ -393,7 +393,7 @@ impl<'c, 'm> Builder<'c, 'm> {
         self.mul_add(lacks, near, near)
     }
 
-    /// `√(factor / x)` of a double likewise, whose reciprocal is given.
+    /// `√(factor / x)` of such a double, whose reciprocal is given.
     pub(crate) fn root_of_small(&mut self, (x, inverse): (Value, Value), factor: f64) -> Value {
         if !self.begins_with_singles() {
             let factor = self.float(factor);
