@@ -41,7 +41,7 @@ pub const APPROXIMATE: &[ApproximateFn] = &[
     ApproximateFn { name: "atanh", accuracy_ulp: 2.0, generate: inverse_hyperbolic::atanh },
     ApproximateFn { name: "atan", accuracy_ulp: 2.0, generate: inverse::atan },
     ApproximateFn { name: "asin", accuracy_ulp: 1.7, generate: inverse::asin },
-    ApproximateFn { name: "acos", accuracy_ulp: 1.5, generate: inverse::acos },
+    ApproximateFn { name: "acos", accuracy_ulp: 1.6, generate: inverse::acos },
     ApproximateFn { name: "erfc", accuracy_ulp: 4.0, generate: error::erfc },
     ApproximateFn { name: "normcdf", accuracy_ulp: 4.0, generate: error::normcdf },
     ApproximateFn { name: "erfinv", accuracy_ulp: 4.0, generate: error::erfinv },
