@@ -165,7 +165,9 @@ pub(super) fn tgamma(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
 /// `Γ(-x) = -π / (x sin πx Γ(x))`.
 fn reflected_gamma(b: &mut Builder<'_, '_>, x: Value, (size, positive): (Value, Value)) -> Value {
     let (zero, nan, minus_pi) = (b.float(0.0), b.float(f64::NAN), b.float(-PI));
-    let sine = sinpi(b, &[size]);
+    // The size is bounded, by a whole number.
+    let own_size = b.fabs(x);
+    let sine = sinpi(b, &[own_size]);
     let product = b.fmul(size, sine);
     let product = b.fmul(product, positive);
     let reflected = b.fdiv(minus_pi, product);

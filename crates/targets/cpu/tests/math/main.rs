@@ -316,7 +316,7 @@ fn singles_of_special_functions_are_rounded_doubles() {
             let start = random.bits() as u32;
             let mut x: Vec<f32> =
                 (0..1u32 << 14).map(|step| f32::from_bits(start.wrapping_add(step << 18))).collect();
-            for reach in [1.0, 12.0, 50.0] {
+            for reach in [1.0, 12.0, 50.0, 200.0] {
                 x.extend((0..1 << 13).map(|_| random.between(-reach, reach) as f32));
             }
             let wide: Vec<f64> = x.iter().copied().map(f64::from).collect();
@@ -324,6 +324,10 @@ fn singles_of_special_functions_are_rounded_doubles() {
             let want = run(&compiled, row.name, Elem::F64, &wide, &wide);
             for ((&x, got), want) in wide.iter().zip(got).zip(want) {
                 let got = f64::from(got);
+                // Below zero it has poles at whole numbers.
+                let is_pole = x < 0.0 && x.fract() == 0.0;
+                let undefined = row.name == "tgamma" && !x.is_nan() && (got.is_nan() || want.is_nan());
+                assert!(!undefined || is_pole || x == f64::NEG_INFINITY, "{} tgamma({x:e})", compiled.name);
                 if same(got, want) || same(got, f64::from(want as f32)) {
                     continue;
                 }
