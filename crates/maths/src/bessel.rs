@@ -327,7 +327,7 @@ fn small_argument(b: &mut Builder<'_, '_>, x: Value) -> Value {
 fn wave(b: &mut Builder<'_, '_>, x: Value, order: u32, kind: Kind) -> Value {
     let x = b.at_least(x, LIMIT);
     let (eight, one) = (b.float(LIMIT), b.float(1.0));
-    let inverse = b.inverse_of_single(x);
+    let inverse = b.inverse(x);
     let ratio = b.fmul(eight, inverse);
     let square = b.fmul(ratio, ratio);
     let twice = b.fadd(square, square);
@@ -468,11 +468,12 @@ fn modified(b: &mut Builder<'_, '_>, x: Value, order: u32) -> Value {
         small = b.fmul(small, x);
     }
     let far = b.at_least(x, LIMIT);
-    let t = b.fdiv(sixteen, far);
+    let inverse = b.inverse(far);
+    let t = b.fmul(sixteen, inverse);
     let t = b.fsub(t, one);
     let large = b.polynomial(t, large_table);
-    let root = b.sqrt(far);
-    let large = b.fdiv(large, root);
+    let inverse_root = b.root_of_small((far, inverse), 1.0);
+    let large = b.fmul(large, inverse_root);
     let factor = choose(b, x, small, large);
     // In two steps: the power overflows before the function does.
     let bounded = b.at_most(x, 1400.0);

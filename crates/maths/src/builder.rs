@@ -376,8 +376,8 @@ impl<'c, 'm> Builder<'c, 'm> {
         self.is_rounded() && self.lanes == 1 && self.machine.approximates()
     }
 
-    /// `1 / x` of a double that is a single, from 2^-100 on; what it is of zeros and infinities is left open.
-    pub(crate) fn inverse_of_single(&mut self, x: Value) -> Value {
+    /// `1 / x` of a double from 2^-100 to 2^128; what it is of zeros and infinities is left open.
+    pub(crate) fn inverse(&mut self, x: Value) -> Value {
         let one = self.float(1.0);
         if !self.begins_with_singles() {
             return self.fdiv(one, x);
@@ -391,6 +391,15 @@ impl<'c, 'm> Builder<'c, 'm> {
         let near = self.fmul(near, scale);
         let lacks = self.neg_mul_add(x, near, one);
         self.mul_add(lacks, near, near)
+    }
+
+    /// `x / y` for such a `y`.
+    pub(crate) fn quotient(&mut self, x: Value, y: Value) -> Value {
+        if !self.begins_with_singles() {
+            return self.fdiv(x, y);
+        }
+        let inverse = self.inverse(y);
+        self.fmul(x, inverse)
     }
 
     /// `√(factor / x)` of such a double, whose reciprocal is given.

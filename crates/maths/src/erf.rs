@@ -108,10 +108,10 @@ fn complement(b: &mut Builder<'_, '_>, arguments: &[Value], vanishes: f64) -> Va
     let (one, two, four) = (b.float(1.0), b.float(2.0), b.float(4.0));
     let numerator = b.fsub(bounded, four);
     let denominator = b.fadd(bounded, four);
-    let t = b.fdiv(numerator, denominator);
+    let t = b.quotient(numerator, denominator);
     let slow = b.polynomial(t, b.fitting(&COMPLEMENT, &short::ERFC));
     let weight = b.mul_add(two, bounded, one);
-    let slow = b.fdiv(slow, weight);
+    let slow = b.quotient(slow, weight);
 
     let (square, lost) = b.two_product(bounded, bounded);
     let square = b.fneg(square);
@@ -196,10 +196,10 @@ pub(super) fn erfcx(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     let bounded = b.at_most(x, 28.0);
     let numerator = b.fsub(bounded, four);
     let denominator = b.fadd(bounded, four);
-    let t = b.fdiv(numerator, denominator);
+    let t = b.quotient(numerator, denominator);
     let near = b.polynomial(t, b.fitting(&COMPLEMENT, &short::ERFC));
     let weight = b.mul_add(two, bounded, one);
-    let near = b.fdiv(near, weight);
+    let near = b.quotient(near, weight);
 
     let inverse = b.fdiv(one, x);
     let square = b.fmul(inverse, inverse);

@@ -215,12 +215,7 @@ fn small_gamma(b: &mut Builder<'_, '_>, x: Value) -> Value {
         let factor = b.select(counts, factor, one);
         result = b.fmul(result, factor);
     }
-    let divided = if b.is_rounded() {
-        let inverse = b.inverse_of_single(x);
-        b.fmul(result, inverse)
-    } else {
-        b.fdiv(result, x)
-    };
+    let divided = b.quotient(result, x);
     let below = b.fcmp(FloatCompare::Olt, x, one);
     b.select(below, divided, result)
 }
@@ -228,7 +223,7 @@ fn small_gamma(b: &mut Builder<'_, '_>, x: Value) -> Value {
 /// From there on: `√2π x^(x - 1/2) e^-x S(1/x)`.
 fn large_gamma(b: &mut Builder<'_, '_>, x: Value) -> Value {
     let x = b.at_least(x, large_from(b));
-    let inverse = b.inverse_of_single(x);
+    let inverse = b.inverse(x);
     let series = b.polynomial(inverse, b.fitting(&STIRLING, &short::STIRLING));
     if b.is_rounded() { large_gamma_of_single(b, x, series) } else { large_gamma_of_double(b, x, series) }
 }
@@ -328,7 +323,7 @@ fn positive_lgamma(b: &mut Builder<'_, '_>, x: Value) -> Value {
     let result = b.select(is_middle, middle, result);
 
     let large = b.at_least(x, 8.0);
-    let inverse = b.inverse_of_single(large);
+    let inverse = b.inverse(large);
     let square = b.fmul(inverse, inverse);
     let series = b.polynomial(square, b.fitting(&STIRLING_OF_LOG, &short::STIRLING_OF_LOG));
     let (half, rest) = (b.float(0.5), b.float(0.918_938_533_204_672_8));

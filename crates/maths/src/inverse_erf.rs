@@ -133,7 +133,7 @@ fn inverse(b: &mut Builder<'_, '_>, x: Value, one_less_square: Value) -> Value {
 
     let bounded = b.at_least(root, 6.0);
     let (start, scale) = (b.float(FAR_START), b.float(FAR_SCALE));
-    let t = b.fdiv(one, bounded);
+    let t = b.inverse(bounded);
     let t = b.fsub(t, start);
     let t = b.fmul(t, scale);
     let t = b.fsub(t, one);
