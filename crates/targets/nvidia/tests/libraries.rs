@@ -22,8 +22,8 @@ fn functions_of_libraries_agree_with_the_interpreter() {
 }
 
 /// Functions of singles that are made of approximate instructions, each with the bound of its row; the interpreter's
-/// results are rounded besides. A tangent ends with a reciprocal, and keeps the bound of the table of functions. Doubles
-/// that begin with an approximate reciprocal or root are to be rounded as others are.
+/// results are rounded besides. A tangent ends with a reciprocal, and keeps the bound of the table of functions.
+/// Doubles that begin with an approximate reciprocal or root are to be rounded as others are.
 fn approximated() -> Vec<LibraryFunction> {
     let singles: Vec<LibraryFunction> =
         library_functions().into_iter().filter(LibraryFunction::is_single).collect();
