@@ -35,6 +35,7 @@ fn emit(file: &str, kernel: &str, signature: &str) -> Result<String, String> {
         default_dot_precision: "ieee".into(),
         allowed_dot_precisions: vec!["ieee".into(), "tf32".into(), "tf32x3".into()],
         fp8_dtypes: vec!["fp8e5".into(), "fp8e4nv".into()],
+        fp8e4b15_warning: None,
         min_dot_size: [1, 1, 1],
     };
     let args = frontend::signature::parse(signature)?;

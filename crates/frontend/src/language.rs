@@ -53,13 +53,11 @@ const MARKERS: [&str; 17] = [
 ];
 
 /// Modules and classes that are only looked into.
-const MODULES: [&str; 12] = [
+const MODULES: [&str; 10] = [
     "math",
     "triton",
     "tl",
     "tl.extra",
-    "tl.extra.cuda",
-    "tl.extra.hip",
     "tl.target_info",
     "tl.PropagateNan",
     "tl.dtype.SIGNEDNESS",
@@ -97,7 +95,7 @@ pub fn short_path(path: &str) -> String {
 /// `None` when the language has no such name.
 pub fn resolve(path: &str) -> Option<PyValue> {
     let path = short_path(path);
-    if MODULES.contains(&path.as_str()) {
+    if MODULES.contains(&path.as_str()) || path.strip_prefix("tl.").is_some_and(stdlib::is_module) {
         return Some(PyValue::Module(path.as_str().into()));
     }
     if ops::find(&path).is_some() || MARKERS.contains(&path.as_str()) {
@@ -173,7 +171,7 @@ mod tests {
             ("triton.language.load", "tl.load"),
             ("deuteron.language.core.load", "tl.load"),
             ("triton.language.math.exp", "tl.exp"),
-            ("triton.language.extra.cuda.libdevice.tanh", "libdevice.tanh"),
+            ("triton.language.extra.one.libdevice.tanh", "libdevice.tanh"),
             ("triton.language.extra.libdevice", "libdevice"),
             ("deuteron.cdiv", "triton.cdiv"),
         ] {
@@ -191,6 +189,18 @@ mod tests {
         assert_eq!(resolve("tl._add"), None);
         assert_eq!(resolve("tl.nothing"), None);
         assert_eq!(resolve("numpy.add"), None);
+    }
+
+    #[test]
+    fn functions_of_modules_of_the_library_are_found() {
+        let within: Vec<&str> = crate::stdlib::names().filter(|name| name.contains('.')).collect();
+        assert!(within.len() > 10, "{within:?}");
+        for name in within {
+            let (module, _) = name.rsplit_once('.').expect("it has a dot");
+            assert!(matches!(resolve(&format!("tl.{module}")), Some(PyValue::Module(_))), "{module}");
+            assert!(matches!(resolve(&format!("tl.{name}")), Some(PyValue::JitFunction(_))), "{name}");
+            assert_eq!(resolve(&format!("tl.{module}.nothing")), None);
+        }
     }
 
     /// Every operation of the reference's public list is known here, but for those named below.

@@ -20,6 +20,8 @@ pub struct Facts {
     pub allowed_dot_precisions: Vec<String>,
     /// Short names of the fp8 types that may be used.
     pub fp8_dtypes: Vec<String>,
+    /// What to say of a `dot` of fp8e4b15, if anything.
+    pub fp8e4b15_warning: Option<String>,
     /// The smallest (M, N, K) of a `dot`.
     pub min_dot_size: [u32; 3],
 }

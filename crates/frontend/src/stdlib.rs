@@ -1,5 +1,6 @@
 //! The part of the language that is written in the language: its text is embedded, and each function parsed when it is
-//! first used. Every function of a file begins at the start of a line, with `@jit` above it.
+//! first used. Every function of a file begins at the start of a line, with `@jit` above it. It belongs to `tl`, or to
+//! the module that the last line `# module tl.…` above it names.
 //!
 //! A library function sees the other functions of the library, and `tl` and `jit`; nothing else.
 
@@ -10,19 +11,23 @@ use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
 
 /// Every file of the library.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     ("elementwise.py", include_str!("../stdlib/elementwise.py")),
     ("reduce.py", include_str!("../stdlib/reduce.py")),
     ("scan.py", include_str!("../stdlib/scan.py")),
     ("shape.py", include_str!("../stdlib/shape.py")),
     ("sort.py", include_str!("../stdlib/sort.py")),
     ("random.py", include_str!("../stdlib/random.py")),
+    ("targets.py", include_str!("../stdlib/targets.py")),
 ];
 
 /// What stands in front of the names of its files.
 pub(crate) const FOLDER: &str = "deuteron/language/";
 
-/// The module that library functions belong to.
+/// What begins a line that names the module of the functions below it.
+const MODULE_LINE: &str = "\n# module tl.";
+
+/// The Python module that library functions belong to.
 const MODULE: &str = "deuteron.language";
 
 /// Library functions that are methods of tensors too.
@@ -64,50 +69,83 @@ impl Entry {
     }
 }
 
-fn library() -> &'static FxHashMap<&'static str, Entry> {
-    static LIBRARY: OnceLock<FxHashMap<&str, Entry>> = OnceLock::new();
+/// All functions: the number of each is its `id`.
+#[derive(Default)]
+struct Library {
+    entries: Vec<Entry>,
+    /// Their numbers, by the path below `tl`.
+    by_path: FxHashMap<String, usize>,
+}
+
+fn library() -> &'static Library {
+    static LIBRARY: OnceLock<Library> = OnceLock::new();
     LIBRARY.get_or_init(|| {
-        let mut functions = FxHashMap::default();
+        let mut library = Library::default();
         for (name, source) in FILES {
-            load(name, source, &mut functions);
+            library.load(name, source);
         }
-        functions
+        library
     })
 }
 
-/// Adds the functions of a file.
-fn load(file: &str, source: &'static str, functions: &mut FxHashMap<&'static str, Entry>) {
-    let starts: Vec<usize> = source.match_indices("\n@jit\ndef ").map(|(at, _)| at + 1).collect();
-    let (mut line, mut counted) = (1, 0);
-    for (number, &start) in starts.iter().enumerate() {
-        let end = starts.get(number + 1).map_or(source.len(), |&next| next);
-        let text = source[start..end].trim_end();
-        let (name, _) = text["@jit\ndef ".len()..].split_once('(').expect("a function has parameters");
-        line += source[counted..start].matches('\n').count() as u32;
-        counted = start;
-        let function = FunctionRef(Arc::new(Function {
-            id: functions.len() as u64,
-            name: name.to_string(),
-            module: MODULE.to_string(),
-            file: format!("{FOLDER}{file}"),
-            first_line: line,
-            source: text.to_string(),
-            noinline: false,
-            extensions: crate::Extensions::default(),
-        }));
-        functions.insert(name, Entry { function, parsed: OnceLock::new() });
+impl Library {
+    /// Adds the functions of a file.
+    fn load(&mut self, file: &str, source: &'static str) {
+        let starts: Vec<usize> = source.match_indices("\n@jit\ndef ").map(|(at, _)| at + 1).collect();
+        let (mut line, mut counted) = (1, 0);
+        let mut module = module_behind(source.get(..starts[0]).unwrap_or_default());
+        for (number, &start) in starts.iter().enumerate() {
+            let end = starts.get(number + 1).map_or(source.len(), |&next| next);
+            let text = &source[start..end];
+            let next = module_behind(text);
+            let text = text.split(MODULE_LINE).next().unwrap_or_default().trim_end();
+            let (name, _) = text["@jit\ndef ".len()..].split_once('(').expect("a function has parameters");
+            line += source[counted..start].matches('\n').count() as u32;
+            counted = start;
+            let function = FunctionRef(Arc::new(Function {
+                id: self.entries.len() as u64,
+                name: name.to_string(),
+                module: MODULE.to_string(),
+                file: format!("{FOLDER}{file}"),
+                first_line: line,
+                source: text.to_string(),
+                noinline: false,
+                extensions: crate::Extensions::default(),
+            }));
+            let path = module.map_or_else(|| name.to_owned(), |module| format!("{module}.{name}"));
+            self.by_path.insert(path, self.entries.len());
+            self.entries.push(Entry { function, parsed: OnceLock::new() });
+            module = next.or(module);
+        }
+    }
+
+    /// The public functions, with their paths.
+    fn public(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        let all = self.by_path.iter().map(|(path, &number)| (path.as_str(), &self.entries[number]));
+        all.filter(|(path, _)| !path.starts_with('_'))
     }
 }
 
-/// The library function of this name.
-pub(crate) fn function(name: &str) -> Option<PyValue> {
-    library().get(name).map(|entry| PyValue::JitFunction(entry.function.clone()))
+/// The module that a text of a file names for what comes behind it.
+fn module_behind(text: &str) -> Option<&str> {
+    text.split_once(MODULE_LINE)?.1.lines().next()
+}
+
+/// The library function of this path below `tl`.
+pub(crate) fn function(path: &str) -> Option<PyValue> {
+    let number = *library().by_path.get(path)?;
+    Some(PyValue::JitFunction(library().entries[number].function.clone()))
+}
+
+/// Whether a path below `tl` is a module in which functions of the library are.
+pub(crate) fn is_module(path: &str) -> bool {
+    library().by_path.keys().any(|own| own.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
 }
 
 /// The parsed text of a library function.
 pub(crate) fn parsed(function: &FunctionRef) -> Option<Arc<ParsedFunction>> {
-    let own = owns(function).then(|| library().get(function.0.name.as_str()));
-    own.flatten().map(|entry| Arc::clone(entry.parsed()))
+    let entry = owns(function).then(|| usize::try_from(function.0.id).ok()).flatten();
+    entry.and_then(|number| library().entries.get(number)).map(|entry| Arc::clone(entry.parsed()))
 }
 
 /// Whether a function belongs to the library.
@@ -124,25 +162,19 @@ pub(crate) fn global(name: &str) -> Option<PyValue> {
     }
 }
 
-/// The names of all public library functions.
+/// The paths of all public library functions, below `tl`.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    library().keys().copied().filter(|name| !name.starts_with('_'))
+    library().public().map(|(path, _)| path)
 }
 
 /// The parameters of all public library functions, as their text declares them.
 pub(crate) fn signatures() -> impl Iterator<Item = (&'static str, String)> {
-    let public = library().iter().filter(|(name, _)| !name.starts_with('_'));
-    public.map(|(name, entry)| {
+    library().public().map(|(path, entry)| {
         let parsed = entry.parsed();
         let text = parsed.text.slice(parsed.ast.parameters.range());
-        (
-            *name,
-            text.trim_start_matches('(')
-                .trim_end_matches(')')
-                .split_whitespace()
-                .collect::<Vec<_>>()
-                .join(" "),
-        )
+        let words: Vec<&str> =
+            text.trim_start_matches('(').trim_end_matches(')').split_whitespace().collect();
+        (path, words.join(" "))
     })
 }
 
@@ -159,18 +191,19 @@ mod tests {
             let file = parse::file(name, source).unwrap_or_else(|error| panic!("{error}"));
             for stmt in &file.body {
                 let Stmt::FunctionDef(definition) = stmt else { continue };
-                let function = &library()[definition.name.as_str()].function.0;
+                let function = &library().entries[count].function.0;
                 let own = (function.source.clone(), function.first_line);
                 assert_eq!(own, file.definition_source(definition), "{}", definition.name);
                 count += 1;
             }
         }
-        assert_eq!(library().len(), count);
+        assert_eq!(library().entries.len(), count);
+        assert_eq!(library().by_path.len(), count, "no two have one path");
     }
 
     #[test]
     fn every_function_parses() {
-        for entry in library().values() {
+        for entry in &library().entries {
             assert_eq!(entry.parsed().ast.name.as_str(), entry.function.0.name);
         }
         assert!(names().count() > 30);

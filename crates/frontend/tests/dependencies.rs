@@ -30,6 +30,7 @@ fn functions_and_globals_are_named() {
         default_dot_precision: "ieee".into(),
         allowed_dot_precisions: Vec::new(),
         fp8_dtypes: Vec::new(),
+        fp8e4b15_warning: None,
         min_dot_size: [1, 1, 1],
     };
     let request =

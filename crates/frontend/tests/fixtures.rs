@@ -39,6 +39,7 @@ fn facts() -> Facts {
         default_dot_precision: "ieee".into(),
         allowed_dot_precisions: vec!["ieee".into(), "tf32".into()],
         fp8_dtypes: vec!["fp8e5".into(), "fp8e4nv".into(), "fp8e4b15".into()],
+        fp8e4b15_warning: None,
         min_dot_size: [1, 1, 1],
     }
 }

@@ -17,6 +17,7 @@ fn compile(body: &str) -> Result<usize, Vec<Diagnostic>> {
         default_dot_precision: "ieee".into(),
         allowed_dot_precisions: vec!["ieee".into()],
         fp8_dtypes: Vec::new(),
+        fp8e4b15_warning: None,
         min_dot_size: [1, 1, 1],
     };
     let request =

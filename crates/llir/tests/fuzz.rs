@@ -2,7 +2,7 @@
 
 use llir::passes::{PIPELINE, run};
 use llir::{read, verify};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Words that are put where others stood.
 const WORDS: &[&str] = &[
@@ -88,14 +88,14 @@ const WORDS: &[&str] = &[
     "é",
 ];
 
-/// The programs of all fixtures.
+/// The programs of all fixtures, those of targets as well.
 fn programs() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
-    let mut paths = Vec::new();
-    for folder in ["llir", "nvidia"] {
-        let files = std::fs::read_dir(root.join(folder)).expect("fixtures");
-        paths.extend(files.map(|entry| entry.expect("one").path()));
-    }
+    let folders = std::fs::read_dir(root).expect("folders").map(|entry| entry.expect("one").path());
+    let files =
+        folders.filter(|path| path.is_dir()).flat_map(|folder| std::fs::read_dir(folder).expect("files"));
+    let mut paths: Vec<PathBuf> = files.map(|entry| entry.expect("one").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "llir"));
     paths.sort();
     let texts = paths.iter().map(|path| std::fs::read_to_string(path).expect("a readable file"));
     texts.map(|text| text.split("\n; expect\n").next().unwrap_or_default().to_owned()).collect()

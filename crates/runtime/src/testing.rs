@@ -25,6 +25,7 @@ impl Target for FakeTarget {
             default_dot_precision: "ieee".into(),
             allowed_dot_precisions: vec!["ieee".into()],
             fp8_dtypes: Vec::new(),
+            fp8e4b15_warning: None,
         }
     }
 

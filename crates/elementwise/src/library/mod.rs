@@ -10,6 +10,7 @@ mod floats;
 use crate::small_float::{as_wide, narrow_to};
 use crate::{Ctx, Elems, Math, Result};
 use llir::{Op, Value};
+use ttir::ops::extern_call::plain_symbol;
 
 /// Makes the instructions of a function.
 type Make = fn(&mut Ctx<'_, '_>, &Elems<'_>, &[Value]) -> Result<Value>;
@@ -19,8 +20,7 @@ type Row = (&'static str, usize, Make);
 
 /// The function behind a library's name, without the suffix of its type, and whether it asks for speed.
 fn plain_name(symbol: &str) -> (&str, bool) {
-    let name = symbol.strip_prefix("__nv_").or_else(|| symbol.strip_prefix("__ocml_")).unwrap_or(symbol);
-    let name = ["_f16", "_f32", "_f64"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name);
+    let name = plain_symbol(symbol);
     let (name, fast) = name.strip_prefix("fast_").map_or((name, false), |name| (name, true));
     if is_known(name) {
         return (name, fast);

@@ -25,7 +25,6 @@ mod target_info;
 
 pub(crate) use args::Args;
 pub(crate) use libdevice::{call as call_libdevice, types as libdevice_types};
-pub(crate) use target_info::fp8e4b15_deprecation;
 
 use crate::codegen::value::Val;
 use crate::codegen::{Ctx, Res};

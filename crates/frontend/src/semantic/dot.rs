@@ -80,8 +80,8 @@ impl Ctx<'_> {
         let types = [a.ty.clone(), b.ty.clone()];
         let (a, b) = (self.narrowed_extremum(a, &types[1])?, self.narrowed_extremum(b, &types[0])?);
         if types.iter().any(|ty| ty.scalar == DType::Fp8E4B15.into()) {
-            if let Some(warning) = crate::ops::fp8e4b15_deprecation(self) {
-                self.warn(warning);
+            if let Some(warning) = self.request.facts.fp8e4b15_warning.clone() {
+                self.warn(&warning);
             }
             return Ok((self.cast(a, DType::Fp16)?, self.cast(b, DType::Fp16)?));
         }

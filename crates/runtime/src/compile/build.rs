@@ -187,6 +187,7 @@ fn facts_of(facts: &TargetFacts, settings: &Settings) -> Result<Facts, RuntimeEr
         default_dot_precision: precision.clone(),
         allowed_dot_precisions: facts.allowed_dot_precisions.clone(),
         fp8_dtypes: facts.fp8_dtypes.clone(),
+        fp8e4b15_warning: facts.fp8e4b15_warning.clone(),
         min_dot_size: [1, 1, 1],
     })
 }

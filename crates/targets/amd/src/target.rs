@@ -70,6 +70,7 @@ impl Target for Gpus {
             default_dot_precision: "ieee".into(),
             allowed_dot_precisions: precisions.iter().map(|name| (*name).to_owned()).collect(),
             fp8_dtypes: ["fp8e4b15", "fp8e4nv", "fp8e5", "fp8e4b8", "fp8e5b16"].map(String::from).into(),
+            fp8e4b15_warning: None,
         }
     }
 

@@ -44,6 +44,8 @@ pub struct TargetFacts {
     pub allowed_dot_precisions: Vec<String>,
     /// Names of the fp8 types that may be used.
     pub fp8_dtypes: Vec<String>,
+    /// What to say of a `dot` of fp8e4b15, if anything.
+    pub fp8e4b15_warning: Option<String>,
 }
 
 /// The clusters of thread blocks that a machine has.

@@ -107,6 +107,7 @@ impl Target for Cpu {
             default_dot_precision: "ieee".into(),
             allowed_dot_precisions: ["ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"].map(String::from).into(),
             fp8_dtypes: ["fp8e5", "fp8e4nv", "fp8e5b16", "fp8e4b8", "fp8e4b15"].map(String::from).into(),
+            fp8e4b15_warning: None,
         }
     }
 

@@ -86,6 +86,10 @@ fn runs(gpu: &Gpu, arch: Arch) -> bool {
     if arch.specific { own == wanted } else { own / 10 == wanted / 10 && own >= wanted }
 }
 
+/// What the reference says of a dot of fp8e4b15 from Hopper on.
+const FP8E4B15_WARNING: &str =
+    "the use of fp8e4b15 is deprecated on Hopper and later architectures and can cause significant slow down";
+
 impl Target for Nvidia {
     fn facts(&self) -> TargetFacts {
         let arch = self.arch();
@@ -98,6 +102,7 @@ impl Target for Nvidia {
             default_dot_precision: "tf32".into(),
             allowed_dot_precisions: ["tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"].map(String::from).into(),
             fp8_dtypes,
+            fp8e4b15_warning: (arch.number >= 90).then(|| FP8E4B15_WARNING.into()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Functions of a maths library, by name.
 //!
-//! A symbol may be spelled as in CUDA's library (`__nv_tanhf`), as in ROCm's (`__ocml_tanh_f32`) or plainly (`tanh`).
+//! A symbol may be spelled as in the library of a GPU's vendor (`__nv_tanhf`, `__ocml_tanh_f32`) or plainly (`tanh`).
 //! Floats are computed in binary64 and rounded to the result's format.
 
 use super::data::Data;
@@ -9,7 +9,7 @@ use super::external_bits::BITS;
 use super::external_directed::{self, Directed};
 use super::interpreter::{Entry, Interpreter, Outcome, merge_undefined};
 use crate::ops;
-use crate::ops::extern_call::ExternElementwiseOp;
+use crate::ops::extern_call::{ExternElementwiseOp, plain_symbol};
 use crate::types::{elem, elem_bits};
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
 use ir::{Op, Type};
@@ -231,9 +231,7 @@ enum Meaning {
 }
 
 fn meaning(symbol: &str) -> Option<Meaning> {
-    let plain = symbol.strip_prefix("__nv_").or_else(|| symbol.strip_prefix("__ocml_")).unwrap_or(symbol);
-    let plain =
-        ["_f16", "_f32", "_f64"].iter().find_map(|suffix| plain.strip_suffix(suffix)).unwrap_or(plain);
+    let plain = plain_symbol(symbol);
     if let Some(found) = BITS.iter().find(|(name, _)| *name == plain) {
         return Some(Meaning::Bits(found.1));
     }

@@ -15,6 +15,18 @@ ir::op_view! {
     }
 }
 
+/// What stands in front of the names of functions, in the maths libraries that kernels name.
+const PREFIXES: [&str; 2] = ["__nv_", "__ocml_"];
+
+/// What stands behind them.
+const SUFFIXES: [&str; 3] = ["_f16", "_f32", "_f64"];
+
+/// The function that a symbol of a maths library stands for: `exp` for `__ocml_exp_f32`, `expf` for `__nv_expf`.
+pub fn plain_symbol(symbol: &str) -> &str {
+    let name = PREFIXES.iter().find_map(|prefix| symbol.strip_prefix(prefix)).unwrap_or(symbol);
+    SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
+}
+
 /// A function of a maths library.
 pub static EXTERN_ELEMENTWISE: OpRow = OpRow {
     name: "tt.extern_elementwise",
