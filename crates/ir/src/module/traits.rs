@@ -53,6 +53,8 @@ impl Traits {
     pub const PERMUTES: Traits = Traits(1 << 27);
     /// Its result is its operand as a float of another format.
     pub const FLOAT_CAST: Traits = Traits(1 << 28);
+    /// Goes on only when others have written what it looks for, or its time is over.
+    pub const WAITS: Traits = Traits(1 << 29);
     /// Its regions may not use values from outside.
     pub const ISOLATED: Traits = Traits(1 << 7);
     /// Pure, but must not run where the program would not have run it (it may divide by zero).

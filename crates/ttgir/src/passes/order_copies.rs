@@ -11,7 +11,7 @@
 //! is taken to lie apart ([`crate::roots`]). What a bulk copy wrote, ordinary accesses see once it has been waited for
 //! (`bulk-copies`). A loop in which only what stands in front of it must be seen has the fence in front.
 
-use super::touches::Touches;
+use super::touches::{Touches, is_by_descriptor};
 use crate::ops::barrier::FENCE_ASYNC_GLOBAL;
 use crate::ops::roles::WARP_SPECIALIZE;
 use crate::roots::{Roots, reachable};
@@ -32,11 +32,10 @@ pub static ORDER_COPIES: PassRow = PassRow {
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     for kernel in kernels(module).map(|func| func.op).collect::<Vec<_>>() {
         let ops = reachable(module, kernel);
-        let roots = Roots::of(module, kernel, &ops);
-        let is_bulk = |&op: &Op| Touches::by_descriptor(module, &roots, op) != Touches::default();
-        if !ops.iter().any(is_bulk) {
+        if !ops.iter().any(|&op| is_by_descriptor(module, op)) {
             continue;
         }
+        let roots = Roots::of(module, kernel, &ops);
         let mut walk = Walk { module, roots: &roots, fences: FxHashSet::default() };
         walk.block(FuncOp::new(module, kernel).entry(), &mut Touches::default());
         let fences: Vec<Op> = ops.into_iter().filter(|op| walk.fences.contains(op)).collect();

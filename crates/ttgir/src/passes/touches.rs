@@ -3,12 +3,19 @@
 
 use crate::ops::bulk::{BulkLoadOp, BulkWriteOp, TENSORMAP_ACQUIRE, TENSORMAP_CREATE};
 use crate::roots::{Root, Roots, callee, effect, is_pointer, reachable};
-use ir::{Effect, Module, Op};
+use ir::{Effect, Module, Op, Traits};
 use ttir::ops::access::AccessOp;
-use ttir::ops::atomic::{AtomicPollOp, Sem};
+use ttir::ops::atomic::Sem;
 use ttir::ops::descriptor::DescriptorAccessOp;
 use ttir::ops::extern_call::{ExternElementwiseOp, InlineAsmOp};
 use ttir::ops::func::FUNC;
+
+/// Whether an operation accesses memory by a descriptor.
+pub(super) fn is_by_descriptor(module: &Module, op: Op) -> bool {
+    BulkLoadOp::of(module, op).is_some()
+        || BulkWriteOp::of(module, op).is_some()
+        || DescriptorAccessOp::of(module, op).is_some()
+}
 
 /// Memory that is read, and memory that is written.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
@@ -70,7 +77,8 @@ impl Touches {
 
     /// Adds what something else touches.
     pub(super) fn join(&mut self, other: &Touches) {
-        for (own, more) in [(&mut self.reads, &other.reads), (&mut self.writes, &other.writes)] {
+        let lists = [(&mut self.reads, &other.reads), (&mut self.writes, &other.writes)];
+        for (own, more) in lists.into_iter().filter(|(_, more)| !more.is_empty()) {
             own.extend(more);
             own.sort_unstable();
             own.dedup();
@@ -123,7 +131,7 @@ fn is_opaque(module: &Module, op: Op) -> bool {
 /// look at what an atomic gives learns nothing by it.
 fn acquires(module: &Module, op: Op) -> bool {
     let Some(access) = AccessOp::of(module, op) else { return false };
-    let looks = AtomicPollOp::of(module, op).is_some()
-        || access.result().is_some_and(|result| !module.is_unused(result));
+    let looks =
+        module.has(op, Traits::WAITS) || access.result().is_some_and(|result| !module.is_unused(result));
     looks && (access.volatile() || access.sem().is_some_and(Sem::acquires))
 }

@@ -2,7 +2,7 @@
 
 use super::memory::check_pointee;
 use crate::types::{BOOL, BOOL_LIKE, INT, POINTER, PTR_LIKE, VALUE_LIKE, pointee, with_elem};
-use ir::{AccessWidth, Format, Infer, LayoutRule, OpRow, Type};
+use ir::{AccessWidth, Format, Infer, LayoutRule, OpRow, Traits, Type};
 use smallvec::smallvec;
 
 /// Rows of this file.
@@ -141,6 +141,7 @@ pub static ATOMIC_POLL: OpRow = OpRow {
     doc: "Reads atomically until memory holds `expected`, or until `timeout` nanoseconds are over; whether the value was seen.",
     infer: Infer::Rule(|_| Ok(smallvec![Type::int(1)])),
     access: Some(AccessWidth::Single),
+    traits: Traits::WAITS,
     format: Format::Text(
         "$sem, $scope, $ptr, $expected (timeout $timeout)? attr-dict : type($ptr), type($expected) -> type($result)",
     ),

@@ -1,14 +1,13 @@
 //! Loops that may wait for what others write: now and then they ask whether the launch is to be given up.
 //!
-//! Such are `scf.while` with an atomic or a volatile load inside, and `tt.atomic_poll`. Left out: `scf.for`, which ends
-//! by itself.
+//! Such are `scf.while` with an atomic or a volatile load inside, and what waits by itself ([`Traits::WAITS`]). Left
+//! out: `scf.for`, which ends by itself.
 
 use super::emitter::Emitter;
 use crate::abi::offsets;
-use ir::{Module, Op};
+use ir::{Module, Op, Traits};
 use llir::{IntCompare, Type, Value};
 use ttir::ops::access::AccessOp;
-use ttir::ops::atomic::AtomicPollOp;
 use ttir::ops::control::WhileOp;
 
 /// Iterations from one question to the next, a power of two: a question takes some 20 ns, an atomic at least 5.
@@ -23,8 +22,7 @@ pub(super) fn may_spin(module: &Module, op: Op) -> bool {
 /// Whether programs may wait for what others write.
 pub(crate) fn may_wait(module: &Module) -> bool {
     let waits = |op: Op| {
-        AtomicPollOp::of(module, op).is_some()
-            || WhileOp::of(module, op).is_some_and(|of| may_spin(module, of.op))
+        module.has(op, Traits::WAITS) || WhileOp::of(module, op).is_some_and(|of| may_spin(module, of.op))
     };
     module.walk(module.top()).into_iter().any(waits)
 }
