@@ -1,6 +1,7 @@
 //! The interleaving of four rows of bytes, as [`super::Operands::I8Quads`] wants `B`.
 
 use super::DotError;
+use super::transpose::over_panels;
 use crate::dot::Definition;
 
 /// The lanes that are interleaved at once: what becomes one vector of 64 bytes.
@@ -93,31 +94,7 @@ pub(super) fn interleave_quad_panels(
             )
         })
         .collect();
-    let text = format!(
-        "define internal void @{symbol}(ptr %at) noinline nounwind {{
-entry:
-  br label %panels
-panels:
-  %panel = phi i64 [ 0, %entry ], [ %panel.next, %panels.end ]
-  %panel.offset = mul nuw nsw i64 %panel, {stride}
-  %panel.p = getelementptr inbounds i32, ptr %at, i64 %panel.offset
-  br label %rows
-rows:
-  %row = phi i64 [ 0, %panels ], [ %row.next, %rows ]
-  %row.offset = mul nuw nsw i64 %row, {width}
-  %row.p = getelementptr inbounds i32, ptr %panel.p, i64 %row.offset
-{read}{written}  %row.next = add nuw nsw i64 %row, 1
-  %rows.done = icmp eq i64 %row.next, {quads}
-  br i1 %rows.done, label %panels.end, label %rows
-panels.end:
-  %panel.next = add nuw nsw i64 %panel, 1
-  %panels.done = icmp eq i64 %panel.next, {panels}
-  br i1 %panels.done, label %exit, label %panels
-exit:
-  ret void
-}}
-"
-    );
+    let text = over_panels(&symbol, (panels, stride), (quads, width), &[read, written].concat());
     Ok(Definition { symbol, text })
 }
 

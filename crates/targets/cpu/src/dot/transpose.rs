@@ -289,7 +289,26 @@ pub fn interleave_panels(rows: u32, width: u32, panels: u32, stride: u32) -> Res
     let symbol = format!("dn.interleave.panels.{rows}x{width}.{panels}.{stride}");
     let mask: Vec<String> = (0..width).map(|lane| format!("i32 {lane}, i32 {}", lane + width)).collect();
     let (mask, both) = (mask.join(", "), 2 * width);
-    let text = format!(
+    let body = format!(
+        "  %odd.p = getelementptr inbounds i16, ptr %row.p, i64 {width}
+  %even = load <{width} x i16>, ptr %row.p, align 2
+  %odd = load <{width} x i16>, ptr %odd.p, align 2
+  %pairs = shufflevector <{width} x i16> %even, <{width} x i16> %odd, <{both} x i32> <{mask}>
+  store <{both} x i16> %pairs, ptr %row.p, align 4
+"
+    );
+    let text = over_panels(&symbol, (panels, stride), (pairs, width), &body);
+    Ok(Definition { symbol, text })
+}
+
+/// A function over panels, `stride` words apart, of rows of so many words. `body` stands for each row, at `%row.p`.
+pub(super) fn over_panels(
+    symbol: &str,
+    (panels, stride): (u32, u32),
+    (rows, width): (u32, u32),
+    body: &str,
+) -> String {
+    format!(
         "define internal void @{symbol}(ptr %at) noinline nounwind {{
 entry:
   br label %panels
@@ -301,14 +320,9 @@ panels:
 rows:
   %row = phi i64 [ 0, %panels ], [ %row.next, %rows ]
   %row.offset = mul nuw nsw i64 %row, {width}
-  %even.p = getelementptr inbounds i32, ptr %panel.p, i64 %row.offset
-  %odd.p = getelementptr inbounds i16, ptr %even.p, i64 {width}
-  %even = load <{width} x i16>, ptr %even.p, align 2
-  %odd = load <{width} x i16>, ptr %odd.p, align 2
-  %pairs = shufflevector <{width} x i16> %even, <{width} x i16> %odd, <{both} x i32> <{mask}>
-  store <{both} x i16> %pairs, ptr %even.p, align 4
-  %row.next = add nuw nsw i64 %row, 1
-  %rows.done = icmp eq i64 %row.next, {pairs}
+  %row.p = getelementptr inbounds i32, ptr %panel.p, i64 %row.offset
+{body}  %row.next = add nuw nsw i64 %row, 1
+  %rows.done = icmp eq i64 %row.next, {rows}
   br i1 %rows.done, label %panels.end, label %rows
 panels.end:
   %panel.next = add nuw nsw i64 %panel, 1
@@ -318,6 +332,5 @@ exit:
   ret void
 }}
 "
-    );
-    Ok(Definition { symbol, text })
+    )
 }
