@@ -64,6 +64,11 @@ impl Flags {
         WORDS.iter().find(|(_, known)| *known == word).map(|(flag, _)| *flag)
     }
 
+    /// The words of all of them.
+    pub(crate) fn words(self) -> impl Iterator<Item = &'static str> {
+        WORDS.into_iter().filter(move |(flag, _)| self.contains(*flag)).map(|(_, word)| word)
+    }
+
     /// Whether all of `other` is in here.
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
@@ -86,11 +91,6 @@ impl BitOr for Flags {
 impl fmt::Display for Flags {
     /// Each flag followed by a space.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (flag, word) in WORDS {
-            if self.contains(flag) {
-                write!(f, "{word} ")?;
-            }
-        }
-        Ok(())
+        self.words().try_for_each(|word| write!(f, "{word} "))
     }
 }

@@ -195,6 +195,8 @@ struct Printer<'a> {
     debug: &'a Debug<'a>,
     /// The description of the function in the debug metadata, and its file.
     subprogram: Option<(u32, FileId)>,
+    /// The names of the parameters.
+    params: Vec<String>,
 }
 
 impl<'a> Printer<'a> {
@@ -218,7 +220,8 @@ impl<'a> Printer<'a> {
             data.insts.iter().filter_map(|inst| function.result(*inst)).for_each(&mut number);
         }
         let subprogram = debug.subprogram(function);
-        Printer { module, function, numbers, block_numbers, weights, debug, subprogram }
+        let params = (0..function.params.len()).map(|index| param_name(function, index)).collect();
+        Printer { module, function, numbers, block_numbers, weights, debug, subprogram, params }
     }
 
     fn write(&self, out: &mut String) -> fmt::Result {
@@ -232,7 +235,7 @@ impl<'a> Printer<'a> {
         for (index, param) in function.params.iter().enumerate() {
             write!(out, "{}{}", if index == 0 { "" } else { ", " }, param.ty)?;
             write_param_attributes(out, &param.attributes)?;
-            write!(out, " {}", self.param_name(index))?;
+            out.extend([" ", &self.params[index]]);
         }
         out.push(')');
         for attribute in &function.attributes {
@@ -248,19 +251,6 @@ impl<'a> Printer<'a> {
         }
         out.push_str("}\n");
         Ok(())
-    }
-
-    /// `%name`, or `%p.0` for a parameter without one. Results are `%0`, `%1`, …, so the two never meet; a parameter
-    /// that is named like a block gets a dot.
-    fn param_name(&self, index: usize) -> String {
-        let like_block = |name: &str| {
-            name.strip_prefix("bb").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
-        };
-        match self.function.params[index].name.as_str() {
-            "" => format!("%p.{index}"),
-            name if like_block(name) => format!("%{name}."),
-            name => format!("%{}", symbol(name)),
-        }
     }
 
     /// For each block, who jumps to it with what; a jump that is named twice counts once.
@@ -314,7 +304,7 @@ impl<'a> Printer<'a> {
     fn write_name(&self, out: &mut String, value: Value) -> fmt::Result {
         match &self.function.value(value).def {
             ValueDef::Constant(constant) => return write_constant(out, constant),
-            ValueDef::Param(index) => out.push_str(&self.param_name(*index as usize)),
+            ValueDef::Param(index) => out.push_str(&self.params[*index as usize]),
             ValueDef::BlockParam(..) | ValueDef::Inst(_) => {
                 out.push('%');
                 write_number(out, self.numbers[value]);
@@ -379,7 +369,7 @@ impl<'a> Printer<'a> {
         if row.format != Format::Unreachable {
             out.push(' ');
         }
-        write_flags(out, data.flags)?;
+        write_flags(out, data.flags);
         match (row.format, &data.operands[..]) {
             (Format::Binary, [a, b]) => self.write_pair(out, *a, *b),
             (Format::Unary, [a]) => self.write_typed(out, *a),
@@ -450,14 +440,14 @@ impl<'a> Printer<'a> {
             Payload::Memory(memory) if data.op.row().format == Format::CmpXchg => {
                 let ordering = memory.ordering.ok_or(fmt::Error)?;
                 let (success, failure) = (ordering.word(), ordering.on_failure().word());
-                write_flags(out, data.flags)?;
+                write_flags(out, data.flags);
                 list(out)?;
                 write_scope(out, memory.scope)?;
                 write!(out, " {success} {failure}, align {}", memory.align)
             }
             Payload::Memory(memory) => {
                 out.push_str(if memory.ordering.is_some() { "atomic " } else { "" });
-                write_flags(out, data.flags)?;
+                write_flags(out, data.flags);
                 if !data.ty.is_void() {
                     write_type(out, data.ty)?;
                     out.push_str(", ");
@@ -467,7 +457,7 @@ impl<'a> Printer<'a> {
             }
             Payload::Rmw(kind, memory) => {
                 let ordering = memory.ordering.ok_or(fmt::Error)?.word();
-                write_flags(out, data.flags)?;
+                write_flags(out, data.flags);
                 write!(out, "{} ", kind.word())?;
                 list(out)?;
                 write_scope(out, memory.scope)?;
@@ -486,7 +476,7 @@ impl<'a> Printer<'a> {
 
     fn write_call(&self, out: &mut String, data: &InstData) -> fmt::Result {
         out.push_str("call ");
-        write_flags(out, data.flags)?;
+        write_flags(out, data.flags);
         write_type(out, data.ty)?;
         out.push(' ');
         let mut args = &data.operands[..];
@@ -551,6 +541,18 @@ impl<'a> Printer<'a> {
     }
 }
 
+/// `%name`, or `%p.0` for a parameter without one. Results are `%0`, `%1`, …, so the two never meet; a parameter that
+/// is named like a block gets a dot.
+fn param_name(function: &Function, index: usize) -> String {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let like_block = |name: &str| name.strip_prefix("bb").is_some_and(is_number);
+    match function.params[index].name.as_str() {
+        "" => format!("%p.{index}"),
+        name if like_block(name) => format!("%{name}."),
+        name => format!("%{}", symbol(name)),
+    }
+}
+
 fn write_type(out: &mut String, ty: Type) -> fmt::Result {
     match ty.word() {
         Some(word) => out.push_str(word),
@@ -559,8 +561,10 @@ fn write_type(out: &mut String, ty: Type) -> fmt::Result {
     Ok(())
 }
 
-fn write_flags(out: &mut String, flags: Flags) -> fmt::Result {
-    if flags == Flags::NONE { Ok(()) } else { write!(out, "{flags}") }
+fn write_flags(out: &mut String, flags: Flags) {
+    if flags != Flags::NONE {
+        flags.words().for_each(|word| out.extend([word, " "]));
+    }
 }
 
 /// The word of a comparison.

@@ -112,9 +112,7 @@ const UNSIGNED: i64 = 0;
 
 fn print_shaped(params: &[TypeParam], printer: &mut Printer<'_>) {
     if let [TypeParam::Ints(shape), TypeParam::Type(elem), ..] = params {
-        for dim in shape {
-            printer.text(&format!("{dim}x"));
-        }
+        printer.dimensions(shape);
         printer.ty(*elem);
     }
 }

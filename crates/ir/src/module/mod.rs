@@ -98,12 +98,15 @@ pub struct OpInit {
     pub regions: usize,
 }
 
+/// Operations and values of a program of the usual size, with those that passes replace.
+const USUAL: usize = 512;
+
 impl Module {
     /// An empty program with one block in the top operation's region.
     pub fn new(registry: &'static Registry) -> Module {
         let mut module = Module {
-            ops: PrimaryMap::new(),
-            values: PrimaryMap::new(),
+            ops: PrimaryMap::with_capacity(USUAL),
+            values: PrimaryMap::with_capacity(USUAL),
             blocks: PrimaryMap::new(),
             regions: PrimaryMap::new(),
             registry,

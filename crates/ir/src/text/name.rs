@@ -278,6 +278,9 @@ fn push_clean(out: &mut String, name: &str) {
     if name.as_bytes().first().is_some_and(|&c| c.is_ascii_digit() || !valid(c)) {
         out.push('_');
     }
+    if name.bytes().all(valid) {
+        return out.push_str(name);
+    }
     for c in name.bytes() {
         match c {
             c if valid(c) => out.push(c as char),

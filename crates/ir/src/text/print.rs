@@ -7,6 +7,7 @@ mod op;
 
 use crate::entity::{Block, Loc, Op, Region, Value};
 use crate::module::Module;
+use crate::module::row::Format;
 use crate::module::traits::Traits;
 use crate::text::alias::{Aliases, DefinitionPlace, write_string};
 use crate::text::decimal::write_int;
@@ -405,6 +406,9 @@ impl<'m> Printer<'m> {
             if self.options.locations {
                 self.aliases.visit_loc(&module.locs, loc, true);
             }
+            if self.has_nothing_new(op) {
+                return;
+            }
         } else {
             self.results(op);
         }
@@ -413,6 +417,42 @@ impl<'m> Printer<'m> {
             self.out.push_str(" loc(");
             self.aliases.write_loc(&mut self.out, &module.locs, loc);
             self.out.push(')');
+        }
+    }
+
+    /// Whether the first run meets nothing in an operation: most have types and attributes that have no aliases, or
+    /// were met before. Formats that are functions may write what is not in the operation.
+    fn has_nothing_new(&self, op: Op) -> bool {
+        let module = self.module();
+        let is_known = |&value: &Value| self.is_known(module.ty(value));
+        !matches!(module.row(op).format, Format::Custom { .. })
+            && module.regions(op).is_empty()
+            && !self.aliases.is_inside()
+            && module.operands(op).iter().chain(module.results(op)).all(is_known)
+            && module.attrs(op).iter().flatten().all(|attr| self.is_plain(attr))
+            && module.extra(op).iter().all(|(_, attr)| self.is_plain(attr))
+    }
+
+    /// Whether no attribute in a type is new.
+    fn is_known(&self, ty: Type) -> bool {
+        !ty.has_attribute() || self.met.contains(&ty)
+    }
+
+    /// Whether no attribute in an attribute is new.
+    fn is_plain(&self, attr: &Attr) -> bool {
+        match attr {
+            Attr::Type(ty) | Attr::Dense { ty, .. } => self.is_known(*ty),
+            Attr::Array(items) => items.iter().all(|item| self.is_plain(item)),
+            Attr::Dict(entries) => entries.iter().all(|(_, attr)| self.is_plain(attr)),
+            Attr::Own(_) | Attr::Dialect { .. } => false,
+            Attr::Unit
+            | Attr::Bool(_)
+            | Attr::Int { .. }
+            | Attr::Float { .. }
+            | Attr::Str(_)
+            | Attr::DenseArray { .. }
+            | Attr::Symbol(_)
+            | Attr::Enum { .. } => true,
         }
     }
 

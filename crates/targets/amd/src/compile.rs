@@ -222,9 +222,7 @@ fn finish(
     let from = given.as_ref().or(code.given.as_ref());
     let object = match &given {
         Some(given) => given.bytes.clone(),
-        None => compile
-            .time(HSACO, |compile| linked(compile, amd, &code.text))
-            .map_err(|error| blame(error, from))?,
+        None => compile.time(HSACO, |compile| linked(compile, amd)).map_err(|error| blame(error, from))?,
     };
     let facts = note::facts(&object).map_err(|error| blame(damaged(&error), from))?;
     if facts.vgpr_spills > 0 {
@@ -240,8 +238,8 @@ fn finish(
 }
 
 /// A code object of llir.
-fn linked(compile: &mut gpu::Compile<'_>, amd: &Amd, text: &str) -> Result<Vec<u8>, TargetError> {
-    let compiled = run_llvm(text, amd, compile.options, Output::default())?;
+fn linked(compile: &mut gpu::Compile<'_>, amd: &Amd) -> Result<Vec<u8>, TargetError> {
+    let compiled = run_llvm(&compile.text(LLIR), amd, compile.options, Output::default())?;
     for (step, elapsed) in &compiled.timings {
         compile.observer.timed(&format!("{HSACO}/{step}"), *elapsed);
     }

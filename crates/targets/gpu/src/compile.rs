@@ -79,8 +79,6 @@ pub struct Code {
     pub layouts: ir::Module,
     /// The code.
     pub module: llir::Module,
-    /// The same as text.
-    pub text: String,
     /// The file that it was given by, if it was.
     pub given: Option<GivenStage>,
     /// Its parameters, without the two of scratch memory.
@@ -105,6 +103,15 @@ impl<'a> Compile<'a> {
     pub fn add(&mut self, name: &str, bytes: Vec<u8>, text: bool) {
         self.observer.stage(name, &bytes);
         self.stages.push(Stage { name: name.into(), bytes, text });
+    }
+
+    /// The text of a stage that is done.
+    ///
+    /// # Panics
+    /// When there is no such stage, or it is no text.
+    pub fn text(&self, name: &str) -> String {
+        let stage = self.stages.iter().find(|stage| stage.name == name).expect("the stage is done");
+        String::from_utf8(stage.bytes.clone()).expect("the stage is text")
     }
 
     /// Does a step and tells how long it took.
@@ -246,9 +253,8 @@ impl<'a> Compile<'a> {
         if let Some(given) = &given {
             lowered = edited(given, &lowered)?;
         }
-        let text = llir::print(&lowered);
-        self.add(LLIR, text.clone().into_bytes(), true);
-        Ok(Code { layouts: module, module: lowered, text, given, params, kernel, fewer_stages: false })
+        self.add(LLIR, llir::print(&lowered).into_bytes(), true);
+        Ok(Code { layouts: module, module: lowered, given, params, kernel, fewer_stages: false })
     }
 
     /// Code of a lane, with the passes over it.

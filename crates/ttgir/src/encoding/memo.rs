@@ -7,10 +7,14 @@ use smallvec::SmallVec;
 use std::hash::Hash;
 use std::sync::{LazyLock, RwLock};
 
-type Table<E> = LazyLock<RwLock<FxHashMap<(E, SmallVec<[i64; 4]>), LinearLayout>>>;
+/// The layouts of an encoding by shapes, of which there are few.
+type Shapes = SmallVec<[(SmallVec<[i64; 4]>, LinearLayout); 1]>;
+type Table<E> = LazyLock<RwLock<FxHashMap<E, Shapes>>>;
 
-/// A compile asks for a few dozen layouts; a table that has grown past this starts over.
-const LIMIT: usize = 4096;
+/// A compile asks for a few dozen layouts; a table that has grown past this starts over...
+const LIMIT: usize = 1024;
+/// ...and so do the shapes of one encoding.
+const MOST_SHAPES: usize = 32;
 
 static TENSOR: Table<Encoding> = LazyLock::new(RwLock::default);
 static SHARED: Table<SharedEncoding> = LazyLock::new(RwLock::default);
@@ -31,9 +35,9 @@ fn known<E: Clone + Eq + Hash>(
     shape: &[i64],
     make: fn(&E, &[i64]) -> LinearLayout,
 ) -> LinearLayout {
-    let key = (encoding.clone(), SmallVec::from_slice(shape));
     let read = table.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if let Some(layout) = read.get(&key) {
+    let found = read.get(encoding).and_then(|shapes| shapes.iter().find(|(known, _)| known[..] == *shape));
+    if let Some((_, layout)) = found {
         return layout.clone();
     }
     drop(read);
@@ -42,6 +46,10 @@ fn known<E: Clone + Eq + Hash>(
     if table.len() >= LIMIT {
         table.clear();
     }
-    table.insert(key, layout.clone());
+    let shapes = table.entry(encoding.clone()).or_default();
+    if shapes.len() >= MOST_SHAPES {
+        shapes.clear();
+    }
+    shapes.push((SmallVec::from_slice(shape), layout.clone()));
     layout
 }

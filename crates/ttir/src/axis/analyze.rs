@@ -9,7 +9,7 @@ use ir::{Attr, AttrKey, Block, Elements, Module, Op, Value};
 
 /// What is known of each integer and address in a function.
 pub fn analyze(module: &Module, function: Op) -> AxisTable {
-    let mut table = AxisTable::default();
+    let mut table = AxisTable::for_program(module);
     let entry = module.entry_of(function);
     for (index, &param) in module.args(entry).iter().enumerate() {
         if has_facts(module.ty(param)) {

@@ -170,6 +170,12 @@ pub struct AxisTable {
 }
 
 impl AxisTable {
+    /// Nothing, with room for what is known of a program.
+    pub(crate) fn for_program(module: &Module) -> AxisTable {
+        let count = module.num_values();
+        AxisTable { infos: Vec::with_capacity(count / 2), places: vec![0; count] }
+    }
+
     /// What is known of a value, if it was met.
     pub fn get(&self, value: Value) -> Option<&AxisInfo> {
         let place = *self.places.get(value.as_u32() as usize)?;

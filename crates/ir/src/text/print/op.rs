@@ -90,8 +90,15 @@ impl<'m> Writer<'_, 'm> {
         match step {
             Directive::Literal(text) => return self.literal(text),
             Directive::AttrDict => {
-                let hide = [self.steps.named.as_slice(), self.edit.hide].concat();
-                self.printer.edited_dict(self.op, &DictEdit { hide: &hide, ..*self.edit });
+                let both;
+                let hide = match self.edit.hide {
+                    [] => self.steps.named.as_slice(),
+                    more => {
+                        both = [self.steps.named.as_slice(), more].concat();
+                        &both
+                    }
+                };
+                self.printer.edited_dict(self.op, &DictEdit { hide, ..*self.edit });
                 self.punctuation = false;
                 return;
             }

@@ -244,30 +244,33 @@ impl Sequence {
     }
 
     fn written(self, b: &FunctionBuilder<'_>) -> Written {
-        let mut writer =
-            Writer { b, constraints: Constraints::default(), args: Values::new(), result: Type::VOID };
-        let mut text = String::new();
+        let text = String::with_capacity(LINE * self.lines.len());
+        let (constraints, args, result) = (Constraints::default(), Values::new(), Type::VOID);
+        let mut writer = Writer { b, text, constraints, args, result };
         let mut has_own = false;
         for line in &self.lines {
-            if !text.is_empty() {
-                text.push_str(if text.ends_with(':') { " " } else { "\n\t" });
+            if !writer.text.is_empty() {
+                writer.text.push_str(if writer.text.ends_with(':') { " " } else { "\n\t" });
             }
             match line {
-                Line::Instruction(instruction) => text.push_str(&writer.instruction(instruction)),
-                Line::Label(Name(name)) => text.extend([*name, ":"]),
+                Line::Instruction(instruction) => writer.instruction(instruction),
+                Line::Label(Name(name)) => writer.text.extend([*name, ":"]),
                 Line::Own(Name(name)) => {
-                    text.extend([".reg .pred ", *name, ";"]);
+                    writer.text.extend([".reg .pred ", *name, ";"]);
                     has_own = true;
                 }
             }
         }
+        let Writer { mut text, constraints, args, result, .. } = writer;
         if has_own {
             text = format!("{{\n\t{text}\n\t}}");
         }
-        let Writer { constraints, args, result, .. } = writer;
         Written { text, constraints, args, result }
     }
 }
+
+/// Bytes of an instruction, as a rule.
+const LINE: usize = 96;
 
 /// Whether operands are those of a row, of which some may be left out.
 fn follow(rows: &[OperandRow], given: &[&Part]) -> bool {
@@ -313,67 +316,79 @@ impl Constraints {
     }
 }
 
-/// Bytes of a register's number, as a rule.
-const REGISTER: usize = 4;
-
-fn write_register(text: &mut String, number: usize) {
-    text.push('$');
-    llir::write_number(text, number as u32);
-}
-
-/// Numbers operands as they come.
+/// Writes instructions, and numbers operands as they come.
 struct Writer<'a, 'b> {
     b: &'a FunctionBuilder<'b>,
+    text: String,
     constraints: Constraints,
     args: Values,
     result: Type,
 }
 
 impl Writer<'_, '_> {
-    /// The text of an instruction.
-    fn instruction(&mut self, instruction: &Instruction) -> String {
+    fn instruction(&mut self, instruction: &Instruction) {
         debug_assert!(instruction.fits(), "`{}` does not take these operands", instruction.mnemonic);
-        let (mut guard, mut operands) = (String::new(), Vec::new());
+        let start = self.text.len();
+        self.text.push_str(&instruction.mnemonic);
+        let (mut guard, mut blank) = (String::new(), " ");
         for part in &instruction.parts {
             match part {
-                Part::Guard(Guard::If(condition)) => guard = format!("@{} ", self.input(*condition)),
-                Part::Guard(Guard::Unless(condition)) => guard = format!("@!{} ", self.input(*condition)),
+                Part::Guard(Guard::If(condition)) => guard = format!("@${} ", self.number(*condition)),
+                Part::Guard(Guard::Unless(condition)) => guard = format!("@!${} ", self.number(*condition)),
                 Part::Guard(Guard::UnlessOwn(Name(name))) => guard = format!("@!{name} "),
                 Part::Kept(values) => self.kept(values),
                 Part::Passed(values) => self.passed(values),
-                Part::Results(ty, count, braced) => operands.push(self.results(*ty, *count, *braced)),
-                operand => operands.push(self.operand(operand)),
+                operand => {
+                    self.text.push_str(std::mem::replace(&mut blank, ", "));
+                    self.operand(operand);
+                }
             }
         }
-        let list = operands.join(", ");
-        let blank = if list.is_empty() { "" } else { " " };
-        format!("{guard}{}{blank}{list};", instruction.mnemonic)
+        self.text.push(';');
+        self.text.insert_str(start, &guard);
     }
 
-    /// The text of a register that is read.
-    fn input(&mut self, value: Value) -> String {
+    /// The number of a register that is read.
+    fn number(&mut self, value: Value) -> usize {
         let ty = self.b.ty(value);
         let letter = if ty.is_ptr() { address_letter(ty) } else { letter(ty) };
-        let mut text = String::with_capacity(REGISTER);
-        write_register(&mut text, self.constraints.count);
         self.constraints.push("", letter);
         self.args.push(value);
-        text
+        self.constraints.count - 1
     }
 
-    fn results(&mut self, ty: Type, count: usize, braced: bool) -> String {
+    fn register(&mut self, number: usize) {
+        self.text.push('$');
+        llir::write_number(&mut self.text, number as u32);
+    }
+
+    /// A register that is read.
+    fn input(&mut self, value: Value) {
+        let number = self.number(value);
+        self.register(number);
+    }
+
+    /// Registers that are read, with commas between them.
+    fn inputs(&mut self, values: &[Value]) {
+        for (index, value) in values.iter().enumerate() {
+            self.text.push_str(if index > 0 { ", " } else { "" });
+            self.input(*value);
+        }
+    }
+
+    fn results(&mut self, ty: Type, count: usize, braced: bool) {
         if self.result.is_void() {
             // Addresses of shared memory have 32 bits.
             let letter = if ty.is_ptr() { address_letter(ty) } else { letter(ty) };
             (0..count).for_each(|_| self.constraints.push("=", letter));
             self.result = ty.times(count as u32);
         }
-        let mut list = String::with_capacity((REGISTER + 2) * count);
-        for index in 0..count {
-            list.push_str(if index > 0 { ", " } else { "" });
-            write_register(&mut list, index);
-        }
-        if count == 1 && !braced { list } else { format!("{{ {list} }}") }
+        self.braces(count != 1 || braced, |writer| {
+            for index in 0..count {
+                writer.text.push_str(if index > 0 { ", " } else { "" });
+                writer.register(index);
+            }
+        });
     }
 
     fn passed(&mut self, values: &[Value]) {
@@ -388,26 +403,42 @@ impl Writer<'_, '_> {
         self.args.extend(values.iter().copied());
     }
 
-    fn operand(&mut self, part: &Part) -> String {
+    /// A list, in braces or not.
+    fn braces(&mut self, braced: bool, list: impl FnOnce(&mut Self)) {
+        self.text.push_str(if braced { "{ " } else { "" });
+        list(self);
+        self.text.push_str(if braced { " }" } else { "" });
+    }
+
+    fn operand(&mut self, part: &Part) {
         match part {
-            Part::Address(address, None) => format!("[ {} ]", self.input(*address)),
-            Part::Address(address, Some(offset)) => format!("[ {} + {offset} ]", self.input(*address)),
+            Part::Results(ty, count, braced) => self.results(*ty, *count, *braced),
+            Part::Address(address, offset) => {
+                self.text.push_str("[ ");
+                self.input(*address);
+                if let Some(offset) = offset {
+                    self.text.extend([" + ", &offset.to_string()]);
+                }
+                self.text.push_str(" ]");
+            }
             Part::Tensor(map, place) => {
-                let map = self.input(*map);
-                let place: Vec<String> = place.iter().map(|number| self.input(*number)).collect();
-                format!("[ {map}, {{ {} }} ]", place.join(", "))
+                self.text.push_str("[ ");
+                self.input(*map);
+                self.text.push_str(", ");
+                self.braces(true, |writer| writer.inputs(place));
+                self.text.push_str(" ]");
             }
             Part::Registers(values, braced) => {
-                let list: Vec<String> = values.iter().map(|value| self.input(*value)).collect();
-                braces(&list, *braced)
+                self.braces(values.len() != 1 || *braced, |writer| writer.inputs(values));
             }
-            Part::Constant(number) => number.to_string(),
-            Part::Special(name) | Part::Own(Name(name)) => (*name).into(),
-            Part::Sink => "_".into(),
-            Part::Flag => format!("_|{}", self.results(Type::I1, 1, false)),
-            Part::Results(..) | Part::Kept(_) | Part::Passed(_) | Part::Guard(_) => {
-                unreachable!("they are no operands")
+            Part::Constant(number) => self.text.push_str(&number.to_string()),
+            Part::Special(name) | Part::Own(Name(name)) => self.text.push_str(name),
+            Part::Sink => self.text.push('_'),
+            Part::Flag => {
+                self.text.push_str("_|");
+                self.results(Type::I1, 1, false);
             }
+            Part::Kept(_) | Part::Passed(_) | Part::Guard(_) => unreachable!("they are no operands"),
         }
     }
 }
@@ -427,11 +458,6 @@ fn letter(ty: Type) -> &'static str {
         (true, _) => "d",
         (false, _) => "l",
     }
-}
-
-/// Several in braces, one alone where it may be.
-fn braces(list: &[String], always: bool) -> String {
-    if list.len() == 1 && !always { list.concat() } else { format!("{{ {} }}", list.join(", ")) }
 }
 
 #[cfg(test)]

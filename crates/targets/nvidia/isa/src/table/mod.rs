@@ -13,7 +13,7 @@ mod memory;
 
 use crate::pattern::{Need, Pattern, Row};
 use rustc_hash::FxHashMap;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::{LazyLock, OnceLock, PoisonError, RwLock};
 
 const FAMILIES: &[&[Row]] = &[
     arithmetic::ROWS,
@@ -57,15 +57,42 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     FAMILIES.iter().copied().flatten()
 }
 
+/// What a mnemonic stands for.
+type Found = Option<(&'static Row, Need)>;
+/// Answers by mnemonic: a kernel has a few dozen, and the next one has the same.
+type Answers = LazyLock<RwLock<FxHashMap<Box<str>, Found>>>;
+
+/// Answers that are kept; assembly that people write has mnemonics of its own.
+const MOST_ANSWERS: usize = 4096;
+
 /// The row of a mnemonic and what it needs; `None` where it is not known.
-pub fn find(mnemonic: &str) -> Option<(&'static Row, Need)> {
-    entries(mnemonic).iter().find_map(|entry| Some((entry.row, entry.pattern().need(mnemonic)?)))
+pub fn find(mnemonic: &str) -> Found {
+    static KNOWN: Answers = LazyLock::new(RwLock::default);
+    let need = |entry: &Entry| Some((entry.row, entry.pattern().need(mnemonic)?));
+    known(&KNOWN, mnemonic, || entries(mnemonic).iter().find_map(need))
 }
 
 /// The same for text that somebody else wrote, whose modifiers may stand in another order.
-pub fn find_in_any_order(mnemonic: &str) -> Option<(&'static Row, Need)> {
+pub fn find_in_any_order(mnemonic: &str) -> Found {
+    static KNOWN: Answers = LazyLock::new(RwLock::default);
     let need = |entry: &Entry| Some((entry.row, entry.pattern().need_in_any_order(mnemonic)?));
-    find(mnemonic).or_else(|| entries(mnemonic).iter().find_map(need))
+    known(&KNOWN, mnemonic, || find(mnemonic).or_else(|| entries(mnemonic).iter().find_map(need)))
+}
+
+/// The answer about a mnemonic, which is looked for once.
+fn known(answers: &Answers, mnemonic: &str, look: impl FnOnce() -> Found) -> Found {
+    let read = answers.read().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = read.get(mnemonic) {
+        return *found;
+    }
+    drop(read);
+    let found = look();
+    let mut answers = answers.write().unwrap_or_else(PoisonError::into_inner);
+    if answers.len() >= MOST_ANSWERS {
+        answers.clear();
+    }
+    answers.insert(mnemonic.into(), found);
+    found
 }
 
 #[cfg(test)]
