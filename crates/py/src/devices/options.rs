@@ -21,13 +21,13 @@ pub(crate) fn option_value(value: Borrowed<'_, '_, PyAny>) -> PyResult<OptionVal
     if let Ok(text) = value.cast::<PyString>() {
         return Ok(OptionValue::Str(text.to_cow()?.into_owned()));
     }
-    // `tl.constexpr` values come here through parameters that are options as well.
     // The only option that is a dictionary is `extern_libs`.
     if let Ok(libraries) = value.cast::<PyDict>() {
         for name in libraries.iter().filter_map(|(name, _)| name.extract::<String>().ok()) {
             runtime::knobs::library_not_linked(&name);
         }
     }
+    // `tl.constexpr` values come here through parameters that are options as well.
     if let Some(inner) = value.getattr_opt("value")? {
         return option_value(inner.as_borrowed());
     }
