@@ -65,6 +65,16 @@ def test_neighbours_share_columns(rng, tmp_path, shape):
     torch.testing.assert_close(c.double(), a.double() @ b.double(), rtol=1e-2, atol=5e-2)
 
 
+@pytest.mark.parametrize("columns, gains", [(264, True), (256, False)])
+def test_rows_off_lines_gain(rng, tmp_path, columns, gains):
+    """Of these programs an SM runs several."""
+    triton.knobs.nvidia.pairs = None
+    a, b, c = matrix(rng, 128, 136), matrix(rng, 136, columns), poisoned(128, columns)
+    launch(product_kernel(), a, b, c)
+    assert pairs(tmp_path) == gains
+    torch.testing.assert_close(c.double(), a.double() @ b.double(), rtol=1e-2, atol=5e-2)
+
+
 def test_launches_that_cannot(rng, tmp_path):
     kernel = product_kernel()
     for m, n, pitch, group in [
