@@ -75,6 +75,33 @@ def arrays(request):
     return request.param
 
 
+#: What runs kernels, by the settings that choose it.
+SETTINGS_OF_ENGINES = {
+    "cpu": {},
+    "interpreter": {"interpret": True},
+    "sm_80": {"emulate": "cuda:80"},
+    "sm_90": {"emulate": "cuda:90"},
+    "gfx942": {"emulate": "hip:gfx942"},
+}
+
+
+def pytest_generate_tests(metafunc):
+    """A test that takes `engine` runs on each of the `ENGINES` of its file, or on those that it names itself."""
+    engines = getattr(metafunc.module, "ENGINES", None)
+    names_own = any(mark.args[0] == "engine" for mark in metafunc.definition.iter_markers("parametrize"))
+    if engines is not None and "engine" in metafunc.fixturenames and not names_own:
+        metafunc.parametrize("engine", engines, indirect=True)
+
+
+@pytest.fixture
+def engine(request):
+    """Each engine in turn."""
+    with deuteron.knobs.runtime.scope():
+        for name, value in SETTINGS_OF_ENGINES[request.param].items():
+            setattr(deuteron.knobs.runtime, name, value)
+        yield request.param
+
+
 @pytest.fixture
 def rng():
     """Fresh random numbers; the seed is printed with a failure."""

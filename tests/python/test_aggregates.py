@@ -8,16 +8,7 @@ import pytest
 import deuteron as triton
 import deuteron.language as tl
 
-ENGINES = {"cpu": {}, "interpreter": {"interpret": True}, "sm_90": {"emulate": "cuda:90"}}
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request):
-    """Each engine in turn."""
-    with triton.knobs.runtime.scope():
-        for name, value in ENGINES[request.param].items():
-            setattr(triton.knobs.runtime, name, value)
-        yield request.param
+ENGINES = ["cpu", "interpreter", "sm_90"]
 
 
 @triton.aggregate

@@ -6,17 +6,7 @@ import pytest
 import deuteron as triton
 import deuteron.language as tl
 
-ENGINES = {"cpu": {}, "interpreter": {"interpret": True}, "sm_80": {"emulate": "cuda:80"},
-           "sm_90": {"emulate": "cuda:90"}}
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request):
-    """Each engine in turn."""
-    with triton.knobs.runtime.scope():
-        for name, value in ENGINES[request.param].items():
-            setattr(triton.knobs.runtime, name, value)
-        yield request.param
+ENGINES = ["cpu", "interpreter", "sm_80", "sm_90"]
 
 
 @triton.jit

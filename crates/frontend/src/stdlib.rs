@@ -1,6 +1,6 @@
 //! The part of the language that is written in the language: its text is embedded, and each function parsed when it is
 //! first used. Every function of a file begins at the start of a line, with `@jit` above it. It belongs to `tl`, or to
-//! the module that the last line `# module tl.…` above it names.
+//! the modules that the last line `# module tl.…` above it names.
 //!
 //! A library function sees the other functions of the library, and `tl` and `jit`; nothing else.
 
@@ -24,7 +24,7 @@ const FILES: [(&str, &str); 7] = [
 /// What stands in front of the names of its files.
 pub(crate) const FOLDER: &str = "deuteron/language/";
 
-/// What begins a line that names the module of the functions below it.
+/// What begins a line that names the modules of the functions below it: `# module tl.a, tl.b`.
 const MODULE_LINE: &str = "\n# module tl.";
 
 /// The Python module that library functions belong to.
@@ -90,15 +90,18 @@ fn library() -> &'static Library {
 
 impl Library {
     /// Adds the functions of a file.
+    ///
+    /// # Panics
+    /// When two functions have one path; a test loads all files.
     fn load(&mut self, file: &str, source: &'static str) {
         let starts: Vec<usize> = source.match_indices("\n@jit\ndef ").map(|(at, _)| at + 1).collect();
         let (mut line, mut counted) = (1, 0);
-        let mut module = module_behind(source.get(..starts[0]).unwrap_or_default());
+        let mut modules = modules_behind(&source[..starts[0]]);
         for (number, &start) in starts.iter().enumerate() {
             let end = starts.get(number + 1).map_or(source.len(), |&next| next);
             let text = &source[start..end];
-            let next = module_behind(text);
-            let text = text.split(MODULE_LINE).next().unwrap_or_default().trim_end();
+            let next = modules_behind(text);
+            let text = text.split_once(MODULE_LINE).map_or(text, |(own, _)| own).trim_end();
             let (name, _) = text["@jit\ndef ".len()..].split_once('(').expect("a function has parameters");
             line += source[counted..start].matches('\n').count() as u32;
             counted = start;
@@ -112,10 +115,19 @@ impl Library {
                 noinline: false,
                 extensions: crate::Extensions::default(),
             }));
-            let path = module.map_or_else(|| name.to_owned(), |module| format!("{module}.{name}"));
-            self.by_path.insert(path, self.entries.len());
+            let paths = if modules.is_empty() {
+                vec![name.to_owned()]
+            } else {
+                modules.iter().map(|module| format!("{module}.{name}")).collect()
+            };
+            for path in paths {
+                let other = self.by_path.insert(path, self.entries.len());
+                assert!(other.is_none(), "two functions of the library are `{name}`");
+            }
             self.entries.push(Entry { function, parsed: OnceLock::new() });
-            module = next.or(module);
+            if !next.is_empty() {
+                modules = next;
+            }
         }
     }
 
@@ -126,9 +138,10 @@ impl Library {
     }
 }
 
-/// The module that a text of a file names for what comes behind it.
-fn module_behind(text: &str) -> Option<&str> {
-    text.split_once(MODULE_LINE)?.1.lines().next()
+/// The modules that a text of a file names for what comes behind it.
+fn modules_behind(text: &str) -> Vec<&str> {
+    let line = text.split_once(MODULE_LINE).and_then(|(_, behind)| behind.lines().next());
+    line.map_or_else(Vec::new, |names| names.split(", tl.").collect())
 }
 
 /// The library function of this path below `tl`.
@@ -198,7 +211,11 @@ mod tests {
             }
         }
         assert_eq!(library().entries.len(), count);
-        assert_eq!(library().by_path.len(), count, "no two have one path");
+        assert!(library().by_path.values().all(|&number| number < count));
+        let is_shared = |(path, number): (&String, &usize)| {
+            path.ends_with(".num_warps") && library().entries[*number].function.0.name == "num_warps"
+        };
+        assert_eq!(library().by_path.iter().filter(|&one| is_shared(one)).count(), 2, "it is in two modules");
     }
 
     #[test]

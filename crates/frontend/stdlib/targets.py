@@ -58,18 +58,6 @@ def smid():
 
 
 @jit
-def num_warps():
-    """Warps of a program."""
-    return tl._num_warps()
-
-
-@jit
-def num_threads():
-    """Threads of a program."""
-    return tl._num_warps() * tl.target_info.current_target().warp_size
-
-
-@jit
 def gdc_wait():
     """Waits for the launch before this one. Where launches never overlap, there is nothing to wait for."""
     if tl.target_info.is_cuda():
@@ -110,6 +98,9 @@ def smid():
         # On RDNA the pair of compute units within its array.
         asm: tl.constexpr = "s_getreg_b32 $0, hwreg(23, 10, 4)"
     return tl.inline_asm_elementwise(asm, "=r", [], dtype=tl.int32, is_pure=True, pack=1)
+
+
+# module tl.extra.cuda, tl.extra.hip
 
 
 @jit

@@ -16,8 +16,9 @@
 //! Addresses and strides of what bulk copies move are multiples of 16 bytes. Of a tensor that is passed as a descriptor
 //! its launch says so if they are not; of one that a kernel makes of its parameters it must be known of these; of the
 //! others the language demands it. Where a block begins along the last axis must be a multiple of 16 bytes as well, and
-//! a store must not begin in front of the tensor ([`Begin`]). Of loads the code must show it; of stores the program
-//! finds out where the code does not (`bulk-copies`).
+//! a store must not begin in front of the tensor, nor reach past the end of rows that end at no such multiple
+//! ([`Begin`]). Of loads the code must show it; of stores the program finds out where the code does not
+//! (`bulk-copies`).
 //!
 //! Left out, and written as addresses and masks later: padding with NaN, machines without bulk copies, clusters.
 

@@ -210,8 +210,8 @@ impl TensorMap {
             .then(|| format!("a store begins at {corner:?}, in front of the tensor"))
     }
 
-    /// Why hardware ends a copy that combines a box with the tensor with an illegal instruction: of whole numbers of 64
-    /// bits, what the instruction does to numbers with a sign (H200) is to take the smaller or the larger.
+    /// Why hardware ends a copy that combines a box with the tensor with an illegal instruction: of `s64` it knows the
+    /// smaller and the larger alone (H200). What was not tried there is refused as well.
     pub(crate) fn refused_reduction(&self, operation: Operation) -> Option<String> {
         let known = match self.element_type() {
             "u32" | "s32" | "u64" => true,
@@ -263,7 +263,7 @@ impl TensorMap {
 
 #[cfg(test)]
 mod tests {
-    use super::{Swizzle, TensorMap};
+    use super::{Operation, Swizzle, TensorMap};
 
     #[test]
     fn maps_survive_their_bytes() {
@@ -308,6 +308,33 @@ mod tests {
             ([8, 9], true, false),
         ] {
             assert_eq!(map.refused(&corner, stores).is_some(), is_refused, "{corner:?}");
+        }
+    }
+
+    #[test]
+    fn reductions_know_few_types() {
+        let map = |element: u8| TensorMap {
+            address: 0,
+            element,
+            dims: vec![32],
+            strides: vec![],
+            boxes: vec![32],
+            swizzle: Swizzle::None,
+        };
+        for (element, operation, is_refused) in [
+            (5, Operation::Or, true),
+            (5, Operation::Add, true),
+            (5, Operation::Max, false),
+            (4, Operation::Or, false),
+            (4, Operation::Add, false),
+            (3, Operation::Xor, false),
+            (7, Operation::Add, false),
+            (7, Operation::Min, true),
+            (6, Operation::Min, false),
+            (9, Operation::Add, true),
+        ] {
+            let refused = map(element).refused_reduction(operation);
+            assert_eq!(refused.is_some(), is_refused, "{operation:?} of {}", map(element).element_type());
         }
     }
 
