@@ -119,8 +119,9 @@ def atomic_poll(pointer, expected_value, sem=None, scope=None, timeout_ns=None):
     """Waits until the value at `pointer` is `expected_value`; returns int1, false when `timeout_ns` went by first.
 
     Args:
-        pointer: to one integer of 16, 32 or 64 bits.
-        timeout_ns: nanoseconds of the device's clock; on a target without one each look at memory counts as 100.
+        pointer: to an integer of 16, 32 or 64 bits, or a block of such pointers; the result has its shape.
+        timeout_ns: nanoseconds of the device's clock for all elements; on a target without one each look at memory
+            counts as 100, and each element has the time for itself.
     """
 
 

@@ -110,7 +110,7 @@ impl Ctx<'_> {
         self.error("`None` has no meaning in an index that is assigned to")
     }
 
-    fn make_scalar_or_block(&mut self, value: Num, dtype: DType) -> Res<Tensor> {
+    pub(super) fn make_scalar_or_block(&mut self, value: Num, dtype: DType) -> Res<Tensor> {
         match value {
             Num::Tensor(tensor) => self.cast(tensor, dtype),
             literal => self.make_scalar(literal, dtype),

@@ -3,7 +3,6 @@
 use crate::codegen::value::Tensor;
 use crate::codegen::{Ctx, Num, Res};
 use crate::dtype::DType;
-use crate::typing::Ty;
 use crate::value::PyValue;
 use ir::Value;
 use ttir::ops::atomic;
@@ -18,19 +17,21 @@ pub(crate) struct PollArgs {
 }
 
 impl Ctx<'_> {
-    /// `tl.atomic_poll`: whether the value was seen before the time was over.
+    /// `tl.atomic_poll`: whether each value was seen before the time was over.
     pub(crate) fn atomic_poll(&mut self, args: PollArgs) -> Res<Tensor> {
         let target = self.pointer_of(&args.pointer, "atomic_poll")?;
-        if args.pointer.ty.is_block() || !target.pointee.is_int() || target.pointee.bits() < 16 {
+        if !target.pointee.is_int() || target.pointee.bits() < 16 {
             return Err(self.error_help(
-                format!(
-                    "atomic_poll waits for a scalar integer of 16, 32 or 64 bits, found {}",
-                    args.pointer.ty
-                ),
-                "pass a pointer to one flag",
+                format!("atomic_poll waits for integers of 16, 32 or 64 bits, found {}", args.pointer.ty),
+                "keep flags as int32",
             ));
         }
-        let expected = self.make_scalar(args.expected, target.pointee)?;
+        let expected = if args.pointer.ty.is_block() {
+            let expected = self.make_scalar_or_block(args.expected, target.pointee)?;
+            self.in_pointer_shape(&args.pointer, expected)?
+        } else {
+            self.make_scalar(args.expected, target.pointee)?
+        };
         if let Some(Num::Literal(PyValue::Int(..=-1))) = &args.timeout {
             return Err(self.error_help(
                 "atomic_poll timeout_ns must be non-negative",
@@ -45,6 +46,6 @@ impl Ctx<'_> {
         let operands = [Some(args.pointer.value), Some(expected.value), timeout.map(|timeout| timeout.value)];
         let operands: Vec<Value> = operands.into_iter().flatten().collect();
         let value = self.emit(&atomic::ATOMIC_POLL, &operands, &attrs)?;
-        Ok(Tensor { value, ty: Ty::scalar(DType::Int1) })
+        Ok(Tensor { value, ty: args.pointer.ty.with(DType::Int1) })
     }
 }

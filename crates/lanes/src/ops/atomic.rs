@@ -283,35 +283,56 @@ fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 /// The nanoseconds that one load of a poll counts for on machines without a clock.
 const NANOSECONDS_OF_A_POLL: i64 = 100;
 
-/// One lane loads until memory holds what is expected, or the time is over.
+/// One lane of those that have a copy of an element loads until memory holds what is expected, or the time of them all
+/// is over.
 fn poll(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let poll = AtomicPollOp::new(cx.module, op);
     let request = Request { pointer: poll.ptr(), mask: None, order: poll.sem(), scope: poll.scope() };
-    let expected = cx.registers(poll.expected())?[0];
+    let expected = cx.registers(poll.expected())?;
     let timeout = poll.timeout().map(|timeout| cx.registers(timeout)).transpose()?.map(|time| time[0]);
     let elements = elements(cx, op, request, 1)?;
-    let access = access(cx, &elements, 0);
+    let budget = timeout.map(|nanoseconds| Budget { nanoseconds, start: cx.target.clock(&mut cx.b) });
+    let mut results = vec![None; expected.len()];
+    for register in elements.groups.iter().map(|group| group[0]) {
+        let access = access(cx, &elements, register);
+        results[register] = Some(wait(cx, access, expected[register], budget));
+    }
+    set_results(cx, op, &elements, IrType::int(1), results)
+}
+
+/// How long a poll may take.
+#[derive(Clone, Copy)]
+struct Budget {
+    nanoseconds: Value,
+    /// When it began, on machines with a clock.
+    start: Option<Value>,
+}
+
+/// Whether one element was seen in time; false where the access is masked.
+fn wait(cx: &mut Cx<'_>, access: AtomicAccess, expected: Value, budget: Option<Budget>) -> Value {
     let always = cx.b.bool(true);
     let mut branch = cx.b.begin_if(access.mask.unwrap_or(always));
     let access = AtomicAccess { mask: None, ..access };
-    let start = timeout.and_then(|_| cx.target.clock(&mut cx.b));
-    let inits: Vec<Value> = timeout.map(|_| cx.b.i64(0)).into_iter().collect();
-    let waiting = cx.b.begin_while(&inits);
+    let nothing = cx.b.i64(0);
+    let before = budget.map(|budget| match budget.start {
+        Some(_) => passed(cx, budget.start, nothing),
+        None => nothing,
+    });
+    let waiting = cx.b.begin_while(before.as_slice());
     let ty = cx.b.ty(expected);
     let found = cx.target.atomic_load(&mut cx.b, &access, ty);
     let seen = cx.b.icmp(IntCompare::Eq, found, expected);
     let mut goes_on = cx.b.icmp(IntCompare::Ne, found, expected);
-    if let Some(timeout) = timeout {
-        let in_time = cx.b.icmp(IntCompare::Slt, waiting.carried[0], timeout);
+    if let Some(budget) = budget {
+        let in_time = cx.b.icmp(IntCompare::Slt, waiting.carried[0], budget.nanoseconds);
         goes_on = cx.b.and(goes_on, in_time);
     }
     cx.b.do_while(&waiting, goes_on, &[seen]);
-    let passed = timeout.map(|_| passed(cx, start, waiting.carried[0]));
+    let passed = budget.map(|budget| passed(cx, budget.start, waiting.carried[0]));
     let seen = cx.b.end_while(waiting, passed.as_slice())[0];
     cx.b.begin_else(&mut branch, &[seen]);
     let no = cx.b.bool(false);
-    let seen = cx.b.end_if(branch, &[no])[0];
-    set_results(cx, op, &elements, IrType::int(1), vec![Some(seen)])
+    cx.b.end_if(branch, &[no])[0]
 }
 
 /// The nanoseconds since a time, or those of one load more than `before`.

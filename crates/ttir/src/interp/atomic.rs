@@ -86,26 +86,33 @@ pub(crate) fn cas(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
 /// Whether memory holds a value. Nobody writes while a program waits, as programs run one after another.
 pub(crate) fn poll(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
     let poll = AtomicPollOp::new(interpreter.module, op);
-    let element = Element { op, shape: &[], position: 0, pointer: Some(poll.ptr()) };
     let (addresses, expected) =
         (interpreter.get(poll.ptr()).clone(), interpreter.get(poll.expected()).clone());
-    interpreter.require(element, &addresses, "the address")?;
-    interpreter.require(element, &expected, "the value")?;
     let ty = interpreter.module.ty(poll.expected());
+    let (dims, element_ty) = (shape(ty), elem(ty));
+    let element = |position| Element { op, shape: dims, position, pointer: Some(poll.ptr()) };
+    let mut seen = vec![0; numel(ty) as usize];
+    for position in 0..seen.len() {
+        interpreter.require(element(position), &addresses, "the address")?;
+        interpreter.require(element(position), &expected, "the value")?;
+    }
     let (order, elements) =
         (Order::of(AccessOp::new(interpreter.module, op)), Elements::new(ty, &addresses, None));
     interpreter.acquire(order, elements);
     interpreter.touch_block(op, order.reading(), ty, elements, None);
-    let found = interpreter.read_element(element, addresses.at(0), ty)?;
-    let is_seen = found == expected.at(0);
-    if !is_seen && poll.timeout().is_none() {
-        let [wanted, found] = [expected.at(0), found].map(|bits| signed(ty, bits));
-        let message = format!(
-            "the program waits for {wanted} and memory holds {found}: programs run one after another here, so nobody will write it"
-        );
-        return Err(interpreter.error(op, RunErrorKind::Unsupported, message));
+    for (position, seen) in seen.iter_mut().enumerate() {
+        let found = interpreter.read_element(element(position), addresses.at(position), element_ty)?;
+        let wanted = expected.at(position);
+        *seen = u64::from(found == wanted);
+        if found != wanted && poll.timeout().is_none() {
+            let [wanted, found] = [wanted, found].map(|bits| signed(element_ty, bits));
+            let message = format!(
+                "the program waits for {wanted} and memory holds {found}: programs run one after another here, so nobody will write it"
+            );
+            return Err(interpreter.error(op, RunErrorKind::Unsupported, message));
+        }
     }
-    interpreter.set_result(op, Data::uniform(u64::from(is_seen)));
+    interpreter.set_result(op, Data::each(seen));
     Ok(())
 }
 

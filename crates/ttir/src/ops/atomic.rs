@@ -1,7 +1,7 @@
 //! Atomic operations on memory. Each returns what was there before.
 
 use super::memory::check_pointee;
-use crate::types::{BOOL, BOOL_LIKE, INT, POINTER, PTR_LIKE, VALUE_LIKE, pointee, with_elem};
+use crate::types::{BOOL_LIKE, INT, INT_LIKE, PTR_LIKE, VALUE_LIKE, pointee, with_elem};
 use ir::{AccessWidth, Format, Infer, LayoutRule, OpRow, Traits, Type};
 use smallvec::smallvec;
 
@@ -129,17 +129,19 @@ pub static ATOMIC_STORE: OpRow = OpRow {
 
 ir::op_view! {
     AtomicPollOp of ATOMIC_POLL {
-        operands { ptr: One POINTER => Atomic, expected: One INT, timeout: Optional INT }
+        operands { ptr: One PTR_LIKE => Atomic, expected: One INT_LIKE, timeout: Optional INT }
         attrs { sem: Sem, scope: Scope }
-        results { result: One BOOL }
+        results { result: One BOOL_LIKE }
     }
 }
 
 /// Waiting for a value.
 pub static ATOMIC_POLL: OpRow = OpRow {
     name: "tt.atomic_poll",
-    doc: "Reads atomically until memory holds `expected`, or until `timeout` nanoseconds are over; whether the value was seen.",
-    infer: Infer::Rule(|_| Ok(smallvec![Type::int(1)])),
+    doc: "Reads each element atomically until memory holds `expected`, or until `timeout` nanoseconds are over; whether \
+          the value was seen.",
+    infer: Infer::Rule(|args| Ok(smallvec![with_elem(args.ty(0), Type::int(1))])),
+    layout: LayoutRule::Same,
     access: Some(AccessWidth::Single),
     traits: Traits::WAITS,
     format: Format::Text(

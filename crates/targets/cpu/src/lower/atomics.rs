@@ -116,7 +116,8 @@ impl Emitter<'_> {
     /// Looks at memory until it holds what is expected, or the time is over.
     fn poll(&mut self, poll: AtomicPollOp<'_>, x: &[Value]) -> Value {
         let ordering = if poll.sem() == Sem::Relaxed { Ordering::Monotonic } else { Ordering::Acquire };
-        let (ty, memory) = self.atomic_memory(self.module.ty(poll.expected()), ordering);
+        let elem = ttir::types::elem(self.module.ty(poll.expected()));
+        let (ty, memory) = self.atomic_memory(elem, ordering);
         let mut inits = vec![self.b.i32(0)];
         inits.extend(x.get(2).map(|_| self.b.i64(0)));
         let waiting = self.b.begin_while(&inits);
