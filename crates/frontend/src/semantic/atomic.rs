@@ -159,7 +159,7 @@ impl Ctx<'_> {
         self.bitcast(old, scalar)
     }
 
-    /// `tl.atomic_cas`.
+    /// `tl.atomic_cas`. An integer that was there has the sign of the new value, as with Triton.
     pub(crate) fn atomic_cas(
         &mut self,
         pointer: Tensor,
@@ -174,6 +174,10 @@ impl Ctx<'_> {
         if ![16, 32, 64].contains(&target.pointee.bits()) {
             return Err(self.error("atomic_cas only supports elements with width {16, 32, 64}"));
         }
+        let own = match val.ty.scalar {
+            Scalar::Number(own) if own.is_int() && own.bits() == target.pointee.bits() => own,
+            _ => target.pointee,
+        };
         let mut shaped: SmallVec<[Tensor; 2]> = SmallVec::new();
         for tensor in [cmp, val] {
             let tensor = self.in_pointer_shape(&pointer, tensor)?;
@@ -181,7 +185,8 @@ impl Ctx<'_> {
         }
         let value =
             self.emit(&atomic::ATOMIC_CAS, &[pointer.value, shaped[0].value, shaped[1].value], &attrs)?;
-        Ok(Tensor { value, ty: shaped[1].ty.clone() })
+        let was = Tensor { value, ty: shaped[1].ty.clone() };
+        self.cast(was, own)
     }
 
     /// `tl.atomic_load`.
