@@ -400,6 +400,7 @@ impl Chunks<'_, '_> {
             }
             (Target::Run(address), mask) => {
                 let lanes = self.mask_vector(mask);
+                let lanes = self.store_mask(lanes, lane);
                 let stored = self.in_memory(stored, elem);
                 self.b.masked_store(stored, *address, memory.align, lanes);
             }

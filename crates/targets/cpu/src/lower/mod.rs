@@ -42,6 +42,7 @@ mod group;
 mod induction;
 mod kernel;
 mod memory;
+mod narrowed_stores;
 mod nest;
 mod neutral;
 mod operands;
