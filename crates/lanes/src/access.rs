@@ -2,7 +2,9 @@
 //!
 //! Registers whose elements are neighbours in memory make one access, as wide as three things allow: how many
 //! neighbours the lane holds (the layout), how many of them are known to be contiguous from an aligned address
-//! on (axis analysis of the addresses), and how many share one truth value (axis analysis of the mask).
+//! on (axis analysis of the addresses), and what is known of their truth values (axis analysis of the mask): that they
+//! share one or, where accesses have predicates, that none is true behind one that is not. Of the latter all are
+//! accessed at once where the last may be, and those that may be else in parts of equal truth values.
 
 use crate::context::Cx;
 use crate::error::Result;
@@ -17,6 +19,8 @@ use target::survey::WidthBounds;
 pub(crate) struct AccessPlan {
     /// For each access its registers, in order of the addresses. Copies of one element are accessed once.
     pub(crate) groups: Vec<Vec<usize>>,
+    /// So many of a group, one behind the other, share one truth value.
+    pub(crate) part: usize,
     /// Which lanes, warps and blocks hold copies.
     pub(crate) free: FreeBits,
     /// Why they are as wide as they are.
@@ -26,6 +30,35 @@ pub(crate) struct AccessPlan {
 /// Which registers go together, for an access through `pointers` where `mask` holds, of elements of so many bytes.
 /// `limit` is the most elements that go together.
 pub(crate) fn plan(cx: &mut Cx<'_>, pointers: Value, mask: Option<Value>, limit: u64) -> Result<AccessPlan> {
+    plan_as(cx, pointers, mask, (limit, Masked::Whole))
+}
+
+/// As [`plan`], for accesses that may be done in parts: those of groups of which a first part is true.
+pub(crate) fn plan_in_parts(
+    cx: &mut Cx<'_>,
+    pointers: Value,
+    mask: Option<Value>,
+    limit: u64,
+) -> Result<AccessPlan> {
+    let masked = if cx.target.machine().predicated { Masked::InParts } else { Masked::Whole };
+    plan_as(cx, pointers, mask, (limit, masked))
+}
+
+/// What groups may be masked off.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Masked {
+    /// Those of which all elements are.
+    Whole,
+    /// Those of which the last elements are as well.
+    InParts,
+}
+
+fn plan_as(
+    cx: &mut Cx<'_>,
+    pointers: Value,
+    mask: Option<Value>,
+    (limit, masked): (u64, Masked),
+) -> Result<AccessPlan> {
     let ty = cx.module.ty(pointers);
     if !ttir::types::is_tensor(ty) {
         // Every lane holds the scalar.
@@ -39,14 +72,15 @@ pub(crate) fn plan(cx: &mut Cx<'_>, pointers: Value, mask: Option<Value>, limit:
             mask: limit,
             ..WidthBounds::default()
         };
-        return Ok(AccessPlan { groups: vec![vec![0]], free, bounds: WidthBounds { layout: 1, ..bounds } });
+        let bounds = WidthBounds { layout: 1, ..bounds };
+        return Ok(AccessPlan { groups: vec![vec![0]], part: 1, free, bounds });
     }
     let layout = cx.layout(ty)?;
     let free = FreeBits::of(&layout);
-    let mut best: Vec<u32> = Vec::new();
+    let (mut best, mut along): (Vec<u32>, usize) = (Vec::new(), 0);
     let mut bounds = WidthBounds::default();
     for dim in 0..ttir::types::shape(ty).len() {
-        let known = known_bounds(cx, pointers, mask, dim, limit);
+        let known = known_bounds(cx, pointers, (mask, masked), dim, limit);
         let bits = neighbours(&layout, dim, known.run(), free.register);
         let is_better = bits.len() > best.len();
         // Of two that are equally wide, that is reported whose elements are contiguous.
@@ -57,7 +91,7 @@ pub(crate) fn plan(cx: &mut Cx<'_>, pointers: Value, mask: Option<Value>, limit:
             bounds = WidthBounds { layout: held(&layout, dim, free.register), ..known };
         }
         if is_better {
-            best = bits;
+            (best, along) = (bits, dim);
         }
     }
     let count = 1u32 << layout.ins().bits(Dim::REGISTER);
@@ -71,11 +105,19 @@ pub(crate) fn plan(cx: &mut Cx<'_>, pointers: Value, mask: Option<Value>, limit:
             })
             .collect()
     });
-    Ok(AccessPlan { groups: groups.collect(), free, bounds })
+    let equal = mask.map_or(u64::MAX, |mask| cx.axis.info(cx.module, mask).sure_constancy(along));
+    let part = 1 << equal.max(1).ilog2().min(best.len() as u32);
+    Ok(AccessPlan { groups: groups.collect(), part, free, bounds })
 }
 
 /// What is known of a run of elements along a dimension, wherever lanes hold them.
-fn known_bounds(cx: &Cx<'_>, pointers: Value, mask: Option<Value>, dim: usize, limit: u64) -> WidthBounds {
+fn known_bounds(
+    cx: &Cx<'_>,
+    pointers: Value,
+    (mask, masked): (Option<Value>, Masked),
+    dim: usize,
+    limit: u64,
+) -> WidthBounds {
     let info = cx.axis.info(cx.module, pointers);
     let bytes = ttir::types::pointee(cx.module.ty(pointers)).map_or(1, ttir::types::elem_bytes);
     WidthBounds {
@@ -83,7 +125,10 @@ fn known_bounds(cx: &Cx<'_>, pointers: Value, mask: Option<Value>, dim: usize, l
         machine: limit,
         contiguity: info.contiguity[dim],
         alignment: (info.divisibility[dim] / bytes).max(1),
-        mask: mask.map_or(u64::MAX, |mask| cx.axis.info(cx.module, mask).sure_constancy(dim)),
+        mask: mask.map_or(u64::MAX, |mask| match masked {
+            Masked::Whole => cx.axis.info(cx.module, mask).sure_constancy(dim),
+            Masked::InParts => cx.axis.prefix_run(cx.module, mask, dim),
+        }),
         layout: u64::MAX,
     }
 }

@@ -189,6 +189,8 @@ pub struct Machine {
     pub bank_bytes: u32,
     /// Bytes that a lane loads or stores at once at most.
     pub vector_bytes: u32,
+    /// Whether an access of a lane that its mask forbids costs no more than the instruction.
+    pub predicated: bool,
     /// Bytes that one atomic combines into memory at most where it takes several floats and nobody asks what was there
     /// before.
     pub reduction_bytes: u32,
@@ -260,6 +262,7 @@ impl Machine {
         banks: 32,
         bank_bytes: 4,
         vector_bytes: 16,
+        predicated: false,
         reduction_bytes: 4,
         sector_bytes: 32,
         line_bytes: 128,
@@ -320,6 +323,7 @@ impl fmt::Display for Machine {
         for (name, value) in numbers {
             writeln!(f, "{name}: {value}")?;
         }
+        writeln!(f, "accesses with predicates: {}", self.predicated)?;
         writeln!(f, "asynchronous copies: {:?}", self.async_copy_bytes)?;
         writeln!(f, "staged loads: {}, below {} stages", self.staged_loads, self.direct_stages)?;
         writeln!(f, "dots are stored from where they are: {}", self.stores_fragments)?;

@@ -1,7 +1,7 @@
 //! Loads, stores and barriers.
 
 use super::Entry;
-use crate::access::{plan, widest};
+use crate::access::{plan_in_parts, widest};
 use crate::context::Cx;
 use crate::error::Result;
 use crate::free_bits::first_copies;
@@ -70,7 +70,7 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let result_ty = cx.module.ty(load.result());
     let element = ttir::types::elem(result_ty);
     let limit = widest(cx, element);
-    let plan = plan(cx, pointer, mask, limit)?;
+    let plan = plan_in_parts(cx, pointer, mask, limit)?;
     notes::note_access(cx, op, &plan, false)?;
     let pointers = cx.registers(pointer)?;
     let masks = mask.map(|mask| cx.registers(mask)).transpose()?;
@@ -80,9 +80,10 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let mut read: FxHashMap<_, &[usize]> = FxHashMap::default();
     let is_exact = hints.volatile || hints.cache == CacheModifier::Cv;
     for group in &plan.groups {
-        let mask = masks.as_ref().map(|masks| masks[group[0]]);
+        let masks: Values =
+            masks.iter().flat_map(|all| group.iter().step_by(plan.part).map(|&at| all[at])).collect();
         let replaced: Values = others.iter().flat_map(|all| group.iter().map(|&at| all[at])).collect();
-        let key = (pointers[group[0]], mask, replaced.clone());
+        let key = (pointers[group[0]], masks.clone(), replaced.clone());
         if let Some(first) = read.get(&key).filter(|_| !is_exact) {
             for (&register, &first) in group.iter().zip(*first) {
                 results[register] = results[first];
@@ -91,7 +92,8 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         }
         read.insert(key, group);
         let given: Values = replaced.iter().map(|&value| to_memory(cx, value, element)).collect();
-        let loaded = load_group(cx, (hints, element), pointers[group[0]], mask, &given, group.len());
+        let pointers: Values = group.iter().map(|&at| pointers[at]).collect();
+        let loaded = load_group(cx, (hints, element), &pointers, (&masks, plan.part), given);
         for (register, value) in group.iter().zip(loaded) {
             results[*register] = Some(from_memory(cx, value, element));
         }
@@ -106,11 +108,41 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     Ok(())
 }
 
+/// Loads neighbours, of which so many at a time share one of the masks. Parts come before the whole, which most lanes
+/// load: nothing then waits for what the whole brings.
 fn load_group(
     cx: &mut Cx<'_>,
+    of: (Hints, Type),
+    pointers: &[Value],
+    (masks, part): (&[Value], usize),
+    mut other: Values,
+) -> Values {
+    let Some((&whole, parts)) = masks.split_last() else {
+        return load_part(cx, of, (pointers[0], None), &other, pointers.len());
+    };
+    if !parts.is_empty() && other.is_empty() {
+        let zero = cx.b.zero(in_memory(of.1));
+        other = Values::from_elem(zero, pointers.len());
+    }
+    for (index, &mask) in parts.iter().enumerate() {
+        let at = index * part;
+        let alone = only_part(cx, mask, whole);
+        let loaded = load_part(cx, of, (pointers[at], Some(alone)), &other[at..at + part], part);
+        other[at..at + part].copy_from_slice(&loaded);
+    }
+    load_part(cx, of, (pointers[0], Some(whole)), &other, pointers.len())
+}
+
+/// Where a part is accessed alone: the whole is not.
+fn only_part(cx: &mut Cx<'_>, part: Value, whole: Value) -> Value {
+    let not_whole = cx.b.not(whole);
+    cx.b.and(part, not_whole)
+}
+
+fn load_part(
+    cx: &mut Cx<'_>,
     (hints, element): (Hints, Type),
-    pointer: Value,
-    mask: Option<Value>,
+    (pointer, mask): (Value, Option<Value>),
     other: &[Value],
     count: usize,
 ) -> Values {
@@ -139,27 +171,41 @@ fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let hints = Hints { cache: store.cache(), eviction: store.evict(), volatile: false };
     let element = ttir::types::elem(cx.module.ty(store.value()));
     let limit = widest(cx, element);
-    let plan = plan(cx, pointer, mask, limit)?;
+    let plan = plan_in_parts(cx, pointer, mask, limit)?;
     notes::note_access(cx, op, &plan, true)?;
     let (pointers, values) = (cx.registers(pointer)?, cx.registers(store.value())?);
     let masks = mask.map(|mask| cx.registers(mask)).transpose()?;
     let owner = cx.owner_mask(&plan.free);
     for group in &plan.groups {
-        let own = masks.as_ref().map(|masks| masks[group[0]]);
-        let mask = both(cx, own, owner);
-        let mut access = access(cx, hints, pointers[group[0]], element, group.len());
-        match mask.and_then(|mask| cx.b.as_int(mask)) {
-            Some(0) => continue,
-            Some(_) => {}
-            None => access.mask = mask,
+        let stored: Values = group.iter().map(|&register| to_memory(cx, values[register], element)).collect();
+        let masked = |register: usize| masks.as_ref().map(|masks| masks[register]);
+        let last = group.len() - plan.part;
+        let whole = masked(group[last]);
+        for at in (0..last).step_by(plan.part) {
+            let alone = masked(group[at]).zip(whole).map(|(part, whole)| only_part(cx, part, whole));
+            let mask = both(cx, alone, owner);
+            let part = &stored[at..at + plan.part];
+            store_part(cx, (hints, element), (pointers[group[at]], mask), part);
         }
-        let mut stored = Values::new();
-        for register in group {
-            stored.push(to_memory(cx, values[*register], element));
-        }
-        cx.target.store(&mut cx.b, &access, &stored);
+        let mask = both(cx, whole, owner);
+        store_part(cx, (hints, element), (pointers[group[0]], mask), &stored);
     }
     Ok(())
+}
+
+fn store_part(
+    cx: &mut Cx<'_>,
+    (hints, element): (Hints, Type),
+    (pointer, mask): (Value, Option<Value>),
+    stored: &[Value],
+) {
+    let mut access = access(cx, hints, pointer, element, stored.len());
+    match mask.and_then(|mask| cx.b.as_int(mask)) {
+        Some(0) => return,
+        Some(_) => {}
+        None => access.mask = mask,
+    }
+    cx.target.store(&mut cx.b, &access, stored);
 }
 
 /// Where both hold.

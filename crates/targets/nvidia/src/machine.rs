@@ -19,6 +19,7 @@ const SM_80: Machine = Machine {
     shared_bytes: 163 << 10,
     sm_shared_bytes: 164 << 10,
     reserved_shared_bytes: 1 << 10,
+    predicated: true,
     async_copy_bytes: &[4, 8, 16],
     matrix_load: true,
     matrix: OF_WARPS,

@@ -14,6 +14,7 @@
 
 mod analyze;
 mod arithmetic;
+mod prefix;
 mod rules;
 mod spread;
 

@@ -70,8 +70,11 @@ pub(crate) struct Access {
     pub(crate) dim: usize,
     /// Along that dimension: so many neighbours are contiguous.
     pub(crate) contiguity: u64,
-    /// So many may be moved by one access: aligned, and all or none of them masked off.
+    /// So many may be moved by one access: aligned, and all or none of them masked off, or a first part of them not,
+    /// which other accesses then move.
     pub(crate) run: u64,
+    /// So many may always be moved by one access: all or none of them are masked off.
+    pub(crate) whole: u64,
     /// Groups of neighbours along each dimension that have one address.
     pub(crate) constancy: SmallVec<[u64; 4]>,
     /// Dimensions, those along which addresses run first.
@@ -86,6 +89,11 @@ impl Access {
     /// Elements that one access of a lane moves at most.
     pub(crate) fn vector(&self) -> u64 {
         self.run.min(self.widest / self.bytes).max(1)
+    }
+
+    /// Elements that one access of a lane moves at most where it moves all of them or none.
+    pub(crate) fn whole_vector(&self) -> u64 {
+        self.vector().min(self.whole)
     }
 
     /// Neighbours along the addresses that a lane holds in a layout.

@@ -30,21 +30,27 @@ pub(crate) fn access(module: &Module, op: Op, axis: &AxisTable, widest: u64) -> 
     let dim = order[0] as usize;
     let mask = access.mask().map(|mask| axis.info(module, mask));
     let masked = |dim: usize| mask.as_ref().map_or(u64::MAX, |mask| mask.sure_constancy(dim));
-    let run = axis.aligned_run(module, pointer, dim).min(masked(dim));
+    let aligned = axis.aligned_run(module, pointer, dim);
     let constancy = info.constancy.iter().enumerate().map(|(dim, &run)| run.min(masked(dim))).collect();
     let bytes = elem_bytes(pointee(ty)?);
-    let most = match module.row(op).access? {
+    let width = module.row(op).access?;
+    let most = match width {
         _ if is_wide_reduction(access, bytes) => reduction_bytes(module),
         AccessWidth::Any => u64::MAX,
         AccessWidth::Bytes(most) => most,
         AccessWidth::Single => 0,
     };
+    let most = (most / bytes.max(1)).max(1);
+    let whole = aligned.min(masked(dim)).min(most);
+    let in_parts = access.mask().filter(|_| width == AccessWidth::Any && machine_of(module).predicated);
+    let run = in_parts.map_or(whole, |mask| aligned.min(axis.prefix_run(module, mask, dim)).min(most));
     Some(Access {
         shape,
         bytes,
         dim,
         contiguity: info.contiguity[dim],
-        run: run.min((most / bytes.max(1)).max(1)),
+        run,
+        whole,
         constancy,
         order,
         widest,

@@ -168,7 +168,7 @@ fn copy_of(module: &Module, load: Op, axis: &AxisTable, machine: &Machine) -> Op
     }
     let access = memory_access(module, load, axis, u64::from(machine.vector_bytes))?;
     let encoding = Encoding::of(ty)?;
-    let vector = access.vector().min(access.in_registers(encoding));
+    let vector = access.whole_vector().min(access.in_registers(encoding));
     let bytes = elem_bytes(elem(ty));
     // What lanes put into shared memory fills its banks.
     let copies = machine.async_copy_bytes.iter().min().copied().filter(|_| !machine.staged_loads);
