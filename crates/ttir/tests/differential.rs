@@ -98,7 +98,13 @@ impl Hooks for Facts<'_> {
             let unit = ttir::types::pointee(ty).map_or(1, ttir::types::elem_bytes) as i64;
             let numbers: Vec<i64> =
                 elements.iter().flatten().map(|&bits_| ir::scalar::sign_extend(bits, bits_)).collect();
-            if let Some(wrong) = violation(info, ttir::types::shape(ty), &numbers, unit, bits) {
+            let shape = ttir::types::shape(ty);
+            let wrong = violation(info, shape, &numbers, unit, bits).or_else(|| {
+                let runs = (0..shape.len()).filter(|_| bits == 1);
+                let runs: Vec<u64> = runs.map(|dim| self.table.prefix_run(self.module, value, dim)).collect();
+                late_truth(&runs, shape, &numbers)
+            });
+            if let Some(wrong) = wrong {
                 self.wrong.insert(value, wrong);
             }
         }
@@ -130,6 +136,20 @@ fn violation(info: &AxisInfo, shape: &[i64], numbers: &[i64], unit: i64, bits: u
             }
             if start(info.constancy[dim]).0 != number {
                 return Some(format!("element {position} is not constant along {dim}"));
+            }
+        }
+    }
+    None
+}
+
+/// An element of a mask that is true behind one that is not, in a run in which none should be.
+fn late_truth(runs: &[u64], shape: &[i64], numbers: &[i64]) -> Option<String> {
+    for (dim, &run) in runs.iter().enumerate() {
+        let inner: usize = shape[dim + 1..].iter().product::<i64>() as usize;
+        for (position, &number) in numbers.iter().enumerate() {
+            let in_run = position / inner % shape[dim] as usize % run as usize;
+            if in_run > 0 && number != 0 && numbers[position - inner] == 0 {
+                return Some(format!("element {position} is true behind a false one along {dim}"));
             }
         }
     }
