@@ -1,4 +1,4 @@
-//! `erfc`, `normcdf`, `erfinv`.
+//! `erfc`, `normcdf`, `erfcx`.
 
 use super::Builder;
 use super::exponential::shifted_exp;
@@ -19,38 +19,27 @@ const COMPLEMENT: [f64; 10] = [
     1.27697837,
 ];
 
+/// `(1 + 2a) e^(a²) erfc(a) - 1` likewise, for every `a` from 0 on.
+const SCALED: [f64; 12] = [
+    7.27535153e-05,
+    0.000154178968,
+    -0.000383112434,
+    -0.00137926452,
+    0.00124164403,
+    0.00867487956,
+    -0.0080289077,
+    -0.054206904,
+    0.164051041,
+    -0.166031718,
+    -0.0927638263,
+    0.276978403,
+];
+
+/// From here on `(1 + 2a) e^(a²) erfc(a)` is what it is at the end.
+const FAR: f64 = 1e10;
+
 /// The powers of e are larger and the rest is smaller by two to this, so that only the last product is denormal.
 const SHIFT: i32 = 32;
-
-/// `erfinv(x) / x - 1` in `w = -log2(1 - x²)` up to [`OUTER_FROM`].
-const CENTRAL: [f64; 10] = [
-    -2.6777669e-10,
-    9.96834704e-09,
-    -1.28098065e-07,
-    2.73414656e-07,
-    7.81817926e-06,
-    -3.10617143e-05,
-    -0.000775221561,
-    0.00554718263,
-    0.160820067,
-    -0.113773093,
-];
-
-/// `erfinv(x) / x - 2` in `√w - 3.85`, from there to 24.
-const OUTER: [f64; 9] = [
-    -2.33255523e-05,
-    -5.59425789e-05,
-    0.000377289951,
-    -0.000816747721,
-    0.00138170191,
-    -0.00243323692,
-    0.00409499928,
-    0.836513579,
-    1.03899693,
-];
-
-/// One argument in 500 between -1 and 1 is beyond.
-const OUTER_FROM: f64 = 8.0;
 
 /// `e^-(square + lost) · (e^(a²) erfc(a))`, or two less that where `x` is negative; `factor` in front.
 fn complement(
@@ -113,36 +102,55 @@ pub(super) fn normcdf(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     complement(b, a, square, (minus, 0.5))
 }
 
-/// `erfinv(x)`, infinite at one and NaN beyond, as the logarithm is. A whole multiple of the argument is added last, so
-/// that it is rounded once.
-pub(super) fn erfinv(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
-    let one = b.float(1.0);
-    let rest = b.neg_mul_add(x[0], x[0], one);
-    let log = b.log_two(rest);
-    let w = b.fneg(log);
-    let bound = b.float(OUTER_FROM);
-    let is_outer = b.fcmp(FloatCompare::Ogt, w, bound);
-    let mut branch = b.b.begin_if(is_outer);
-    let outer = outer_erfinv(b, x[0], w);
-    b.b.begin_else(&mut branch, &[outer]);
-    let central = b.polynomial(w, &CENTRAL);
-    let central = b.mul_add(central, x[0], x[0]);
-    b.b.end_if(branch, &[central])[0]
+/// `e^(a²) erfc(a)` for an `a` that is not negative. Nothing that is rounded on the way is left in the result.
+fn scaled_complement(b: &mut Builder<'_, '_>, a: Value) -> Value {
+    let (one, less) = (b.float(1.0), b.float(-2.0));
+    // Behind it the quotient is one.
+    let bounded = b.below(a, FAR);
+    let two = b.float(2.0);
+    let above = b.fadd(bounded, two);
+    let inverse = b.inverted(above);
+    let below = b.fadd(bounded, less);
+    let quotient = b.fmul(below, inverse);
+    let more = b.fadd(quotient, one);
+    let lost = b.mul_add(more, less, bounded);
+    let lost = b.neg_mul_add(quotient, bounded, lost);
+    let quotient = b.mul_add(inverse, lost, quotient);
+    let weight = b.polynomial(quotient, &SCALED);
+    // One over `1 + 2a`, which is scaled where it would be denormal.
+    let far = b.float(FAR);
+    let is_far = b.fcmp(FloatCompare::Ogt, a, far);
+    let down = b.float(2f64.powi(-40));
+    let scale = b.select(is_far, down, one);
+    let twice = b.fadd(scale, scale);
+    let divisor = b.mul_add(a, twice, scale);
+    let inverse = b.inverted(divisor);
+    let inverse = b.fmul(inverse, scale);
+    let result = b.mul_add(weight, inverse, inverse);
+    let finite = b.below(a, f64::from(f32::MAX));
+    let lost = b.fsub(one, result);
+    let lost = b.fadd(lost, weight);
+    let double = b.fadd(result, result);
+    let lost = b.neg_mul_add(double, finite, lost);
+    b.mul_add(lost, inverse, result)
 }
 
-/// Behind [`OUTER_FROM`].
-fn outer_erfinv(b: &mut Builder<'_, '_>, x: Value, w: Value) -> Value {
-    let inverse = b.inverse_root(w);
-    let root = b.fmul(w, inverse);
-    let lacks = b.neg_mul_add(root, root, w);
-    let half = b.times(inverse, 0.5);
-    let root = b.mul_add(lacks, half, root);
-    let middle = b.float(-3.85);
-    let root = b.fadd(root, middle);
-    let slope = b.polynomial(root, &OUTER);
-    let infinity = b.float(f64::INFINITY);
-    let endless = b.fcmp(FloatCompare::Oeq, w, infinity);
-    let slope = b.select(endless, infinity, slope);
-    let twice = b.fadd(x, x);
-    b.mul_add(slope, x, twice)
+/// `erfcx(x) = e^(x²) erfc(x)`: below zero what `2 e^(x²)` is more than that of `-x`.
+pub(super) fn erfcx(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
+    let size = b.fabs(x[0]);
+    let positive = scaled_complement(b, size);
+    let zero = b.float(0.0);
+    let negative = b.fcmp(FloatCompare::Olt, x[0], zero);
+    b.only_where(
+        negative,
+        |b| {
+            let bounded = b.below(size, 9.5);
+            let (square, more) = b.two_product(bounded, bounded);
+            let less = b.fneg(more);
+            let power = shifted_exp(b, square, Some(less), -8);
+            let minus = b.fneg(positive);
+            b.times_plus(power, 512.0, minus)
+        },
+        positive,
+    )
 }

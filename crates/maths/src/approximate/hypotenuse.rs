@@ -1,59 +1,57 @@
-//! `hypot`: the legs are brought next to one by a power of two, so that no square is denormal or infinite.
+//! `hypot`, `rhypot`: the legs are brought next to one by a power of two, so that no square is denormal or infinite.
 
 use super::Builder;
 use llir::{FloatCompare, Value, intrinsics};
 
-/// Both legs as they are scaled.
+/// Both legs as they are scaled. Without signs, numbers are ordered as their bits are, and a NaN is the larger one.
 struct Legs {
-    larger: Value,
-    smaller: Value,
-    /// Two to a power, and the power of two that the legs were multiplied by.
-    scales: [Value; 2],
-    /// Whether a leg is infinite; the other one may be NaN.
+    /// The sum of their squares.
+    squares: Value,
+    /// The power of two that the legs were multiplied by, and the bits of one over it.
+    scale: Value,
+    unscale: Value,
+    /// Whether both are infinite, or one of them is and the other one is NaN. A single infinity stays one.
     endless: Value,
 }
 
 impl Legs {
     fn of(b: &mut Builder<'_, '_>, x: &[Value]) -> Legs {
-        let [x, y] = [x[0], x[1]].map(|leg| b.fabs(leg));
-        let larger = b.intrinsic(&intrinsics::MAXNUM, &[x, y]);
-        let smaller = b.intrinsic(&intrinsics::MINIMUM, &[x, y]);
+        let [x, y] = [x[0], x[1]].map(|leg| {
+            let size = b.fabs(leg);
+            b.bits(size)
+        });
+        let larger = b.intrinsic(&intrinsics::SMAX, &[x, y]);
+        let smaller = b.intrinsic(&intrinsics::SMIN, &[x, y]);
+        // Of the exponent all but the last two bits: whatever they are, the other power of two is a normal number.
+        let (mask, sum, next) = (b.int(0x7e00_0000), b.int(0x7e80_0000), b.int(0x0080_0000));
+        let exponent = b.iand(larger, mask);
+        let scale = b.ixor(exponent, sum);
+        let unscale = b.ior(exponent, next);
+        let [larger, smaller, scale] = [larger, smaller, scale].map(|bits| b.with_bits(bits));
         let infinity = b.float(f64::INFINITY);
-        let endless = b.fcmp(FloatCompare::Oeq, larger, infinity);
-        let bounded = b.above(larger, 2f64.powi(-100));
-        let bounded = b.below(bounded, 2f64.powi(126));
-        let bits = b.bits(bounded);
-        let (exponent, twice_the_bias) = (b.int(0x7f80_0000), b.int(0x7f00_0000));
-        let bits = b.iand(bits, exponent);
-        let inverse = b.isub(twice_the_bias, bits);
-        let [power, inverse] = [bits, inverse].map(|bits| b.with_bits(bits));
-        let [larger, smaller] = [larger, smaller].map(|leg| b.fmul(leg, inverse));
-        Legs { larger, smaller, scales: [power, inverse], endless }
-    }
-
-    /// One over the root of the sum of squares, that sum, and the smaller square. Of zeros the first is large.
-    fn inverse_root(&self, b: &mut Builder<'_, '_>) -> (Value, Value, Value) {
-        let square = b.fmul(self.smaller, self.smaller);
-        let sum = b.mul_add(self.larger, self.larger, square);
-        let least = b.float(1e-37);
-        let guarded = b.fadd(sum, least);
-        (b.inverse_root(guarded), sum, square)
+        let endless = b.fcmp(FloatCompare::Oeq, smaller, infinity);
+        let [larger, smaller] = [larger, smaller].map(|leg| b.fmul(leg, scale));
+        let square = b.fmul(smaller, smaller);
+        let squares = b.mul_add(larger, larger, square);
+        Legs { squares, scale, unscale, endless }
     }
 }
 
-/// `√(x² + y²)`: the root, corrected by what is left of the squares.
+/// `√(x² + y²)`.
 pub(super) fn hypot(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let legs = Legs::of(b, x);
-    let (inverse, sum, square) = legs.inverse_root(b);
-    let root = b.fmul(sum, inverse);
-    let negative = b.fneg(square);
-    let lost = b.mul_add(legs.smaller, legs.smaller, negative);
-    let (less, more) = (b.fsub(legs.larger, root), b.fadd(legs.larger, root));
-    let lacks = b.mul_add(less, more, square);
-    let lacks = b.fadd(lacks, lost);
-    let half = b.times(inverse, 0.5);
-    let root = b.mul_add(lacks, half, root);
-    let result = b.fmul(root, legs.scales[0]);
+    let root = b.rooted(legs.squares);
+    let unscale = b.with_bits(legs.unscale);
+    let result = b.fmul(root, unscale);
     let infinity = b.float(f64::INFINITY);
     b.select(legs.endless, infinity, result)
+}
+
+/// `1 / √(x² + y²)`.
+pub(super) fn rhypot(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
+    let legs = Legs::of(b, x);
+    let root = b.inverse_root(legs.squares);
+    let result = b.fmul(root, legs.scale);
+    let zero = b.float(0.0);
+    b.select(legs.endless, zero, result)
 }

@@ -2,7 +2,6 @@
 
 use super::Builder;
 use llir::{FloatCompare, Value};
-use std::f64::consts::FRAC_PI_2;
 
 /// `(atan(t) / t - 1) / t²` in `t²`, for |t| ≤ 1.
 const ATAN: [f64; 8] = [
@@ -18,6 +17,18 @@ const ATAN: [f64; 8] = [
 
 /// `(asin(t) / t - 1) / t²` in `t²`, for |t| ≤ [`NEAR`].
 const ASIN: [f64; 5] = [0.0507702827, 0.0188115053, 0.0466168039, 0.0748574361, 0.166669965];
+
+/// `acos(x) / √(1 - x) - 1` for `x` from 0 to 1.
+const ACOS: [f64; 8] = [
+    -0.0012620904,
+    0.00667076418,
+    -0.0170929153,
+    0.0308989007,
+    -0.0501787849,
+    0.0889803246,
+    -0.214598969,
+    0.570796311,
+];
 
 /// Up to here the series of the arc sine is that of the argument, from here that of the complement.
 const NEAR: f64 = 0.56;
@@ -76,21 +87,17 @@ pub(super) fn asin(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     b.with_sign_of(result, x[0])
 }
 
-/// Near zero pi/2 less the series of the argument; else twice that of the root, below zero taken from pi.
+/// `√(1 - |x|)` times a polynomial in `|x|`, below zero taken from pi.
 pub(super) fn acos(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let size = b.fabs(x[0]);
-    let [near, half, zero, minus_one, two, half_pi] =
-        [NEAR, 0.5, 0.0, -1.0, 2.0, FRAC_PI_2].map(|number| b.float(number));
-    let is_far = b.fcmp(FloatCompare::Ogt, size, near);
-    let rest = b.times_plus(size, -0.5, half);
-    let square = b.fmul(size, size);
+    let (zero, one) = (b.float(0.0), b.float(1.0));
+    let rest = b.fsub(one, size);
     let root = corrected_root(b, rest, 1.0);
-    let (t, square) = (b.select(is_far, root, size), b.select(is_far, rest, square));
-    let leg = b.odd_series(t, square, &ASIN);
-    let leg = b.with_sign_of(leg, x[0]);
-    let quarter = b.with_sign_of(half_pi, x[0]);
-    let quarter = b.select(is_far, quarter, zero);
-    let start = b.fsub(half_pi, quarter);
-    let factor = b.select(is_far, two, minus_one);
-    b.mul_add(factor, leg, start)
+    let slope = b.polynomial(size, &ACOS);
+    let arc = b.mul_add(slope, root, root);
+    let minus = b.fneg(arc);
+    let [half, other] = [HALF_PI[0], 2.0 * HALF_PI[1]].map(|factor| b.float(factor));
+    let reflected = b.mul_add(half, other, minus);
+    let negative = b.fcmp(FloatCompare::Olt, x[0], zero);
+    b.select(negative, reflected, arc)
 }

@@ -5,7 +5,7 @@ use llir::{FloatCompare, Value};
 use std::f64::consts::{LN_2 as LN_OF_2, LOG2_E, LOG10_2, LOG10_E};
 
 /// `(log(1 + f) - f) / f²` for `1 + f` from 2/3 to 4/3.
-const LOG: [f64; 9] = [
+pub(super) const LOG: [f64; 9] = [
     -0.128742635,
     0.139867067,
     -0.121883817,
@@ -44,7 +44,7 @@ const LOG_1P: [f64; 9] = [
 ];
 
 /// The bits of 2/3, of the root of 1/2, and of the number after 3/4.
-const TWO_THIRDS: i64 = 0x3f2a_aaab;
+pub(super) const TWO_THIRDS: i64 = 0x3f2a_aaab;
 pub(super) const HALF_ROOT: i64 = 0x3f35_04f3;
 const AFTER_THREE_QUARTERS: i64 = 0x3f40_0001;
 
@@ -70,7 +70,11 @@ pub(super) fn parts(b: &mut Builder<'_, '_>, x: Value, first: i64) -> Parts {
 }
 
 /// The bits of the exponent of a number, relative to a first mantissa, and another number without that exponent.
-fn field_and_mantissa(b: &mut Builder<'_, '_>, (of, from): (Value, Value), first: i64) -> (Value, Value) {
+pub(super) fn field_and_mantissa(
+    b: &mut Builder<'_, '_>,
+    (of, from): (Value, Value),
+    first: i64,
+) -> (Value, Value) {
     let (first, mask) = (b.int(first), b.int(!0x007f_ffff));
     let bits = b.bits(of);
     let bits = b.isub(bits, first);

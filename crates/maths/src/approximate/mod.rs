@@ -1,17 +1,21 @@
 //! Functions of singles for machines that approximate some of them by instructions: `2^x`, `log2 x`, reciprocals and
 //! roots (see [`Approximation`]).
 //!
-//! An instruction is used where its error does not show: the rest is polynomials of few terms. There are no branches,
-//! and special numbers come out of the same instructions, or of one selection. Denormal arguments and results are kept.
-//! Constants are minimax fits, rounded to singles one after the other. Left out: doubles, and vectors.
+//! An instruction is used where its error does not show: the rest is polynomials of few terms. There are no branches
+//! but around what few inputs need, and special numbers come out of the same instructions, or of one selection.
+//! Denormal arguments and results are kept. Constants are minimax fits, rounded to singles one after the other. Left
+//! out: doubles, and vectors.
 
 mod error;
 mod exponential;
+mod gamma;
 mod half_turns;
 mod hypotenuse;
 mod inverse;
+mod inverse_error;
 mod inverse_hyperbolic;
 mod logarithm;
+mod modified_bessel;
 mod power;
 
 use crate::builder::Builder;
@@ -41,14 +45,22 @@ pub const APPROXIMATE: &[ApproximateFn] = &[
     ApproximateFn { name: "atanh", accuracy_ulp: 2.0, generate: inverse_hyperbolic::atanh },
     ApproximateFn { name: "atan", accuracy_ulp: 2.0, generate: inverse::atan },
     ApproximateFn { name: "asin", accuracy_ulp: 1.7, generate: inverse::asin },
-    ApproximateFn { name: "acos", accuracy_ulp: 1.6, generate: inverse::acos },
     ApproximateFn { name: "erfc", accuracy_ulp: 4.0, generate: error::erfc },
     ApproximateFn { name: "normcdf", accuracy_ulp: 4.0, generate: error::normcdf },
-    ApproximateFn { name: "erfinv", accuracy_ulp: 4.0, generate: error::erfinv },
     ApproximateFn { name: "exp10", accuracy_ulp: 1.5, generate: exponential::exp10 },
     ApproximateFn { name: "sinpi", accuracy_ulp: 1.0, generate: half_turns::sinpi },
     ApproximateFn { name: "cospi", accuracy_ulp: 1.0, generate: half_turns::cospi },
-    ApproximateFn { name: "hypot", accuracy_ulp: 0.9, generate: hypotenuse::hypot },
+    ApproximateFn { name: "hypot", accuracy_ulp: 2.0, generate: hypotenuse::hypot },
+    ApproximateFn { name: "rhypot", accuracy_ulp: 3.3, generate: hypotenuse::rhypot },
+    ApproximateFn { name: "acos", accuracy_ulp: 1.8, generate: inverse::acos },
+    ApproximateFn { name: "erfinv", accuracy_ulp: 4.0, generate: inverse_error::erfinv },
+    ApproximateFn { name: "erfcinv", accuracy_ulp: 4.0, generate: inverse_error::erfcinv },
+    ApproximateFn { name: "normcdfinv", accuracy_ulp: 4.6, generate: inverse_error::normcdfinv },
+    ApproximateFn { name: "erfcx", accuracy_ulp: 2.3, generate: error::erfcx },
+    ApproximateFn { name: "lgamma", accuracy_ulp: 2.6, generate: gamma::lgamma },
+    ApproximateFn { name: "tgamma", accuracy_ulp: 4.2, generate: gamma::tgamma },
+    ApproximateFn { name: "cyl_bessel_i0", accuracy_ulp: 5.3, generate: modified_bessel::cyl_bessel_i0 },
+    ApproximateFn { name: "cyl_bessel_i1", accuracy_ulp: 5.2, generate: modified_bessel::cyl_bessel_i1 },
     ApproximateFn { name: "pow", accuracy_ulp: 1.5, generate: power::pow },
     ApproximateFn { name: "cbrt", accuracy_ulp: 2.0, generate: power::cbrt },
 ];

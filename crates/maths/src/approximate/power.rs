@@ -21,10 +21,10 @@ const EXP2: [f64; 7] = [
 ];
 
 /// A number in two parts, the second what the first lacks.
-type Pair = (Value, Value);
+pub(super) type Pair = (Value, Value);
 
 /// `log(m)` of a mantissa: `2 atanh(f / (2 + f))` with `f = m - 1`, whose terms are kept with what is rounded away.
-fn log_of_mantissa(b: &mut Builder<'_, '_>, mantissa: Value) -> Pair {
+pub(super) fn log_of_mantissa(b: &mut Builder<'_, '_>, mantissa: Value) -> Pair {
     let one = b.float(1.0);
     let fraction = b.fsub(mantissa, one);
     let sum = b.fadd(mantissa, one);
@@ -68,7 +68,7 @@ fn log2_pair(b: &mut Builder<'_, '_>, size: Value) -> Pair {
 }
 
 /// Whether a number without a sign is neither zero, infinite nor NaN.
-fn is_plain(b: &mut Builder<'_, '_>, size: Value) -> Value {
+pub(super) fn is_plain(b: &mut Builder<'_, '_>, size: Value) -> Value {
     let (one, bound) = (b.int(1), b.int(0x7f7f_ffff));
     let bits = b.bits(size);
     let bits = b.isub(bits, one);
@@ -98,6 +98,18 @@ fn exp2_of(b: &mut Builder<'_, '_>, (high, low): Pair) -> Value {
         let factor = b.with_bits(bits);
         b.fmul(power, factor)
     })
+}
+
+/// Two to the power of a pair, times two to a power: the result is a normal number.
+pub(super) fn exp2_of_part(b: &mut Builder<'_, '_>, (high, low): Pair, shift: i32) -> Value {
+    let n = b.round_by(high, 1.0, MAGIC + f64::from(127 + shift));
+    let rest = b.fsub(high, n.float);
+    let rest = b.fadd(rest, low);
+    let power = b.polynomial(rest, &EXP2);
+    let bits = b.bits(n.carrier);
+    let bits = b.shl(bits, 23);
+    let scale = b.with_bits(bits);
+    b.fmul(power, scale)
 }
 
 /// `x^y` with the special cases of C: `x^0` and `1^y` are one even for NaN.
