@@ -92,8 +92,8 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         }
         read.insert(key, group);
         let given: Values = replaced.iter().map(|&value| to_memory(cx, value, element)).collect();
-        let pointers: Values = group.iter().map(|&at| pointers[at]).collect();
-        let loaded = load_group(cx, (hints, element), &pointers, (&masks, plan.part), given);
+        let loaded =
+            load_group(cx, (hints, element), (pointers[group[0]], group.len()), (&masks, plan.part), given);
         for (register, value) in group.iter().zip(loaded) {
             results[*register] = Some(from_memory(cx, value, element));
         }
@@ -113,24 +113,40 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 fn load_group(
     cx: &mut Cx<'_>,
     of: (Hints, Type),
-    pointers: &[Value],
+    (pointer, count): (Value, usize),
     (masks, part): (&[Value], usize),
     mut other: Values,
 ) -> Values {
-    let Some((&whole, parts)) = masks.split_last() else {
-        return load_part(cx, of, (pointers[0], None), &other, pointers.len());
-    };
+    let all = Part { pointer, first: 0, count };
+    let Some((&whole, parts)) = masks.split_last() else { return load_part(cx, of, (all, None), &other) };
     if !parts.is_empty() && other.is_empty() {
         let zero = cx.b.zero(in_memory(of.1));
-        other = Values::from_elem(zero, pointers.len());
+        other = Values::from_elem(zero, count);
     }
     for (index, &mask) in parts.iter().enumerate() {
         let at = index * part;
         let alone = only_part(cx, mask, whole);
-        let loaded = load_part(cx, of, (pointers[at], Some(alone)), &other[at..at + part], part);
+        let some = Part { pointer, first: at, count: part };
+        let loaded = load_part(cx, of, (some, Some(alone)), &other[at..at + part]);
         other[at..at + part].copy_from_slice(&loaded);
     }
-    load_part(cx, of, (pointers[0], Some(whole)), &other, pointers.len())
+    load_part(cx, of, (all, Some(whole)), &other)
+}
+
+/// Some of the elements that are neighbours from an address on.
+#[derive(Clone, Copy)]
+struct Part {
+    pointer: Value,
+    first: usize,
+    count: usize,
+}
+
+impl Part {
+    fn access(self, cx: &Cx<'_>, hints: Hints, element: Type) -> Access {
+        let access = access(cx, hints, self.pointer, element, self.count);
+        let before = self.first as i64 * i64::from(access.element.lane_bytes());
+        Access { offset: access.offset + before, ..access }
+    }
 }
 
 /// Where a part is accessed alone: the whole is not.
@@ -142,11 +158,11 @@ fn only_part(cx: &mut Cx<'_>, part: Value, whole: Value) -> Value {
 fn load_part(
     cx: &mut Cx<'_>,
     (hints, element): (Hints, Type),
-    (pointer, mask): (Value, Option<Value>),
+    (part, mask): (Part, Option<Value>),
     other: &[Value],
-    count: usize,
 ) -> Values {
-    let mut access = access(cx, hints, pointer, element, count);
+    let count = part.count;
+    let mut access = part.access(cx, hints, element);
     match mask.map(|mask| (mask, cx.b.as_int(mask))) {
         None => {}
         // Undefined without `other`; zero is what people rely on.
@@ -184,11 +200,10 @@ fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         for at in (0..last).step_by(plan.part) {
             let alone = masked(group[at]).zip(whole).map(|(part, whole)| only_part(cx, part, whole));
             let mask = both(cx, alone, owner);
-            let part = &stored[at..at + plan.part];
-            store_part(cx, (hints, element), (pointers[group[at]], mask), part);
+            store_part(cx, (hints, element), (pointers[group[0]], mask), (at, &stored[at..at + plan.part]));
         }
         let mask = both(cx, whole, owner);
-        store_part(cx, (hints, element), (pointers[group[0]], mask), &stored);
+        store_part(cx, (hints, element), (pointers[group[0]], mask), (0, &stored));
     }
     Ok(())
 }
@@ -197,9 +212,9 @@ fn store_part(
     cx: &mut Cx<'_>,
     (hints, element): (Hints, Type),
     (pointer, mask): (Value, Option<Value>),
-    stored: &[Value],
+    (first, stored): (usize, &[Value]),
 ) {
-    let mut access = access(cx, hints, pointer, element, stored.len());
+    let mut access = Part { pointer, first, count: stored.len() }.access(cx, hints, element);
     match mask.and_then(|mask| cx.b.as_int(mask)) {
         Some(0) => return,
         Some(_) => {}

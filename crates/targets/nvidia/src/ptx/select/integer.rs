@@ -66,10 +66,6 @@ pub(super) const HANDLERS: &[(Op, Handler)] = &[
     (Op::ADD, Handler::Lanes(add)),
     (Op::SUB, Handler::Lanes(sub)),
     (Op::MUL, Handler::Lanes(mul)),
-    (Op::SDIV, Handler::Lanes(plain)),
-    (Op::UDIV, Handler::Lanes(plain)),
-    (Op::SREM, Handler::Lanes(plain)),
-    (Op::UREM, Handler::Lanes(plain)),
     (Op::AND, Handler::Packed(logic, packs_logic)),
     (Op::OR, Handler::Packed(logic, packs_logic)),
     (Op::XOR, Handler::Packed(logic, packs_logic)),
@@ -92,7 +88,7 @@ fn name(data: &InstData) -> Result<&'static str, String> {
     }
 }
 
-fn plain(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome {
+pub(super) fn plain(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome {
     let extend = row(data.op)?.extend;
     let (a, b) = (extended(s, data, 0, part, extend), extended(s, data, 1, part, extend));
     s.push(name(data)?, &[to], &[a, b]);

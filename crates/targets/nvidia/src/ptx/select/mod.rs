@@ -9,6 +9,7 @@ mod call;
 mod cast;
 mod compare;
 mod control;
+mod division;
 mod float;
 mod integer;
 mod intrinsic;
@@ -55,6 +56,7 @@ pub(crate) enum Handler {
 static HANDLERS: LazyLock<Vec<Option<Handler>>> = LazyLock::new(|| {
     let mut handlers = vec![None; Op::all().count()];
     let families = [
+        division::HANDLERS,
         integer::HANDLERS,
         float::HANDLERS,
         compare::HANDLERS,
