@@ -5,7 +5,7 @@
 //! every division, also of one by a constant, even by a power of two where it is signed.
 //!
 //! Left out: products whose upper half has 64 bits, so that numbers of 64 bits are divided this way only where they fit
-//! into 32, or by a power of two. Selection of PTX makes products of the others.
+//! into 32, or by a power of two. Some targets make products of the others.
 
 use super::{Change, Rule, Simplifier, with_operands};
 use crate::function::{InstData, Value};
