@@ -9,27 +9,30 @@ from job import Job, near
 
 
 def vector_add():
-    """2^28 sums."""
-    n = 1 << 28
-    x, y = torch.rand(n, device="cuda"), torch.rand(n, device="cuda")
+    """2^28 sums, and as many as no power of two divides: its mask ends within a run of 16 bytes."""
+    yield vector_add_of(1 << 28, torch.float32, "2^28 fp32")
+    yield vector_add_of((1 << 28) + 3, torch.float16, "2^28+3 fp16")
+
+
+def vector_add_of(n, dtype, size):
+    x, y = (torch.rand(n, device="cuda", dtype=dtype) for _ in range(2))
     out = torch.empty_like(x)
 
     def make(module, configuration):
         block, warps = configuration
-        grid = (n // block, )
+        grid = (-(-n // block), )
         return lambda: module.add_kernel[grid](x, y, out, n, BLOCK_SIZE=block, num_warps=warps)
 
-    yield Job("vector add", "2^28 fp32", "seeds", "TB/s", 3 * 4 * n, [(1024, 4), (2048, 8), (4096, 8)], make,
-              lambda: near(out, x + y, 0, 0), lambda: torch.add(x, y, out=out))
+    return Job("vector add", size, "seeds", "TB/s", 3 * x.element_size() * n, [(1024, 4), (2048, 8), (4096, 8)], make,
+               lambda: near(out, x + y, 0, 0), lambda: torch.add(x, y, out=out))
 
 
-def softmax(rows, cols):
-    """Each of the four kernels on one size."""
-    x = torch.randn(rows, cols, device="cuda")
-    out = torch.empty_like(x)
+def softmax(rows, cols, apart=0):
+    """Each of the four kernels on one size, with rows so many elements apart (0: one right behind the other)."""
+    x, out = (torch.randn(rows, apart or cols, device="cuda")[:, :cols] for _ in range(2))
     expected = torch.softmax(x.double(), 1)
     block = 1 << (cols - 1).bit_length()
-    size = f"{rows}x{cols}"
+    size = f"{rows}x{cols}" + (f", rows {apart} apart" if apart else "")
 
     def check():
         near(out, expected, 1e-7, 1e-5)
@@ -280,6 +283,7 @@ def all_jobs():
     yield "vector_add", vector_add
     for rows, cols in ((8192, 8192), (4096, 1000), (4096, 12672), (65536, 1024)):
         yield "softmax", lambda rows=rows, cols=cols: softmax(rows, cols)
+    yield "softmax", lambda: softmax(8192, 4001, 4096)
     yield "layer_norm", lambda: layer_norm(8192, 4096)
     for size in (1024, 2048, 4096, 8192):
         yield "matmul", lambda size=size: matmul(size)

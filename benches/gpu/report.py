@@ -114,7 +114,7 @@ def write(folder, facts, results, timings, failures, skipped):
     softmaxes = [result for result in results if result.family == "softmax fused"]
     matmuls = [result for result in results if result.family == "matmul" and "^" in result.label]
     if softmaxes:
-        plot(folder / "gpu-softmax.svg", "fused softmax", softmaxes, lambda result: int(result.label.split("x")[1]), "TB/s")
+        plot(folder / "gpu-softmax.svg", "fused softmax", softmaxes, lambda result: int(result.label.split("x")[1].split(",")[0]), "TB/s")
         page += ["![fused softmax over columns](gpu-softmax.svg)", ""]
     if matmuls:
         plot(folder / "gpu-matmul.svg", "matmul fp16", matmuls, lambda result: int(result.label.split("^")[0]), "TFLOP/s")
