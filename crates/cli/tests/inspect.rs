@@ -47,7 +47,12 @@ fn a_kernel_of_a_file_for_two_targets() {
     assert!(wide.contains("Memory bound: 8192 B for each program, each byte moved once"), "{wide}");
     assert!(wide.contains("vector: 16 B an access (4 × 4 B)") && wide.contains("| x = tl.load("), "{wide}");
     assert!(wide.contains("16 sectors a request, 16 would do: 100 %"), "{wide}");
-    let narrow = of("cuda:90", "i32");
+    let parts = of("cuda:90", "i32");
+    assert!(
+        parts.contains("vector, or parts of it where the mask ends: 16 B an access (4 × 4 B)"),
+        "{parts}"
+    );
+    let narrow = of("hip:gfx942", "i32");
     assert!(
         narrow.contains(
             "not wider: the mask may change between single elements (`n` is not known to be a multiple of 4)"

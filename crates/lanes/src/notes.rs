@@ -55,7 +55,11 @@ pub(crate) fn note_access(cx: &mut Cx<'_>, op: Op, plan: &AccessPlan, is_store: 
     let first = plan.groups.first().and_then(|group| group.first()).copied().unwrap_or(0);
     let positions = positions_of(cx, AccessOp::new(cx.module, op).ptr(), first, &plan.free, is_store)?;
     let vector = plan.groups.first().map_or(1, Vec::len) as u64;
-    let way = if vector > 1 { "vector" } else { "single" };
+    let way = match vector {
+        1 => "single",
+        _ if (plan.part as u64) < vector => "vector, or parts of it where the mask ends",
+        _ => "vector",
+    };
     add(
         cx,
         AccessFacts {
