@@ -35,11 +35,12 @@ $(VENV)/tools: $(VENV)/created
 	touch $@
 
 # torch alone, with the libraries that it cannot be imported without, and without the reference that it would bring.
+# pip complains that the reference is missing: its words are shown where it fails, with the space that is left.
 $(VENV)/torch: $(VENV)/tools tests/python/torch_requirements.py
 	@echo "installing torch (about 1.5 minutes, 4.5 GB)"
 	$(PIP) install --no-deps torch
 	$(BIN)/python tests/python/torch_requirements.py > $(VENV)/torch-requirements.txt
-	$(PIP) install -r $(VENV)/torch-requirements.txt 2> $(VENV)/torch-install.log || { cat $(VENV)/torch-install.log; exit 1; }
+	$(PIP) install -r $(VENV)/torch-requirements.txt 2> $(VENV)/torch-install.log || { cat $(VENV)/torch-install.log; df -h . >&2; exit 1; }
 	touch $@
 
 # An assembler for GPU code (47 MB), which Rust tests run.
