@@ -16,6 +16,8 @@ pub(crate) struct Assumed {
     pub(crate) inverses: FxHashMap<IrValue, Value>,
     /// Where stores of full vectors go past the caches: how many elements lead to the first aligned one.
     pub(crate) peel: Option<Value>,
+    /// Whether the group stores past the caches what it makes of no more than one load.
+    pub(crate) is_of_one_load: bool,
 }
 
 /// Values of chunks known so far, by scope.

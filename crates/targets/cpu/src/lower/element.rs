@@ -11,7 +11,7 @@ use elementwise::{
     Abilities, Ctx, Division, ElementTarget, Elems, Math, MinMax, PlainSums, Widths, library, small_float,
 };
 use ir::{FloatKind, Op};
-use llir::{FunctionBuilder, Purity, Type, Value, intrinsics};
+use llir::{FunctionBuilder, Param, ParamAttributes, Purity, Type, Value, intrinsics};
 use maths::MathMachine;
 use ttir::ops::extern_call::{EXTERN_ELEMENTWISE, ExternElementwiseOp};
 use ttir::ops::forms::UnaryOp;
@@ -35,6 +35,33 @@ impl Emitter<'_> {
             free_zeros: zeros == Zeros::Free,
         };
         build(&mut Ctx { b: &mut self.b, target: &target, sums: &mut PlainSums })
+    }
+
+    /// How many instructions an elementary function is, on a register of binary32; `None` if it has no version.
+    pub(crate) fn length_of(&self, op: Op) -> Option<usize> {
+        let (row, elems) = (self.module.row(op), Elems::of(self.module, op));
+        let param = |ty: &ir::Type| Param {
+            ty: types::register(*ty).vector(self.machine.lanes()),
+            name: String::new(),
+            attributes: ParamAttributes::default(),
+        };
+        let mut apart = llir::Module::new("apart");
+        let id = apart.add_function("one", Type::VOID, elems.operands.iter().map(param).collect());
+        let mut b = FunctionBuilder::new(&mut apart, id);
+        let x: Vec<Value> = (0..elems.operands.len()).map(|index| b.param(index)).collect();
+        let target =
+            Processor { machine: self.machine, maths: MathConfig::of(self.machine), free_zeros: false };
+        let mut ctx = Ctx { b: &mut b, target: &target, sums: &mut PlainSums };
+        if row.is(&EXTERN_ELEMENTWISE) {
+            let symbol = ExternElementwiseOp::new(self.module, op).symbol();
+            library::call(&mut ctx, symbol, &elems, &x).ok()??;
+        } else if let Some(name) = exp_of_nonpositive(self.module, op) {
+            ctx.maths(name, &x).ok()?;
+        } else {
+            elementwise::find(row)?(&mut ctx, &elems, &x).ok()?;
+        }
+        drop(b);
+        Some(apart.functions().map(llir::Function::len).sum())
     }
 
     /// The binary32 number of an encoding, exactly.

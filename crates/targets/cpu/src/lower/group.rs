@@ -7,10 +7,23 @@ use super::plan::{Group, Root};
 use super::rows;
 use super::types;
 use ir::Op;
+use std::ops::RangeInclusive;
 
 /// Registers of a chunk whose elements go through an elementary function, the best first: of binary32 each, where more
 /// than four would not leave room for constants.
 const WIDTHS: [u32; 2] = [4, 2];
+
+/// Registers of such a chunk in launches that stream, with 32 registers.
+const WIDEST: u32 = 8;
+
+/// The fewest of them in a block. Its ends run one register at a time where the first aligned store is not at its
+/// start: with eight chunks that cost more than was gained.
+const WIDEST_TRIPS: i64 = 16;
+
+/// Instructions of the elementary functions in it. Of shorter chains, such as `exp` with 16, the processor sees enough
+/// side by side in four registers; of longer ones, such as `erf` with 42, so many values are spilled that the loop is
+/// slower. `log` with 37 would gain, and take 16 ms to compile in place of 12. `tanh` has 27.
+const WIDEST_FOR: RangeInclusive<usize> = 20..=30;
 
 impl Emitter<'_> {
     /// How the space of a group is walked.
@@ -60,6 +73,26 @@ impl Emitter<'_> {
         let widths = if is_double || self.has_short_powers(group) { &WIDTHS[1..] } else { &WIDTHS };
         widths.iter().copied().find(fits).unwrap_or(1)
     }
+
+    /// The same for launches that stream: twice as many chains side by side hide more of what they wait for. Other
+    /// loops keep shorter code, which compiles faster.
+    pub(crate) fn wider(&self, group: &Group, nest: &Nest) -> Nest {
+        let vector = nest.loops[nest.vector].dim;
+        let most = self.machine.lanes() * WIDEST;
+        let is_wide = nest.lanes == self.machine.lanes() * WIDTHS[0] && self.machine.vector_registers >= 32;
+        let size = group.shape[vector];
+        if !is_wide || size % i64::from(most) != 0 || size / i64::from(most) < WIDEST_TRIPS {
+            return nest.clone();
+        }
+        let long = group.members.iter().filter(|op| rows::is_long(self.module, **op));
+        let length: Option<usize> = long.map(|&op| self.length_of(op)).sum();
+        if !length.is_some_and(|length| WIDEST_FOR.contains(&length)) {
+            return nest.clone();
+        }
+        let wider = Nest::new(&group.shape, vector, group.axis, most);
+        Nest { most_unroll: nest.most_unroll, is_split: nest.is_split, ..wider }
+    }
+
     /// Whether all elementary functions of a group are powers that are put together of quarters: of these chains the
     /// processor sees enough at once.
     fn has_short_powers(&self, group: &Group) -> bool {

@@ -252,6 +252,7 @@ impl Chunks<'_, '_> {
             }
             (Target::Run(address), Mask::All) => {
                 let loaded = self.b.load_with(ty, *address, memory, flags);
+                self.prefetch_stream(load.op, *address, lane);
                 Val::Vector(self.in_register(loaded, elem))
             }
             (Target::One(address), Mask::Condition(condition)) => {

@@ -8,8 +8,9 @@ use super::plan::{Group, Root};
 use super::remainders::Remainders;
 use super::scratch::Buffer;
 use super::types;
-use ir::Value as IrValue;
+use ir::{Op, Value as IrValue};
 use llir::Value;
+use ttir::ops::access::AccessOp;
 
 impl Emitter<'_> {
     /// A loop nest for a group. From now on, values that its roots have written are read from memory.
@@ -27,7 +28,7 @@ impl Emitter<'_> {
     }
 
     /// Says that the results of an operation are in these buffers, as far as there are buffers.
-    pub(crate) fn place_results(&mut self, op: ir::Op, buffers: &[Buffer]) {
+    pub(crate) fn place_results(&mut self, op: Op, buffers: &[Buffer]) {
         for (&result, buffer) in self.module.results(op).iter().zip(buffers) {
             self.buffers.insert(result, buffer.clone());
         }
@@ -67,9 +68,12 @@ impl Emitter<'_> {
             return self.run(group, nest.clone(), assumed);
         };
         self.has_streams = true;
+        let wider = self.wider(group, nest);
+        let is_load = |op: &&Op| AccessOp::load(self.module, **op).is_some();
+        let is_of_one_load = group.members.iter().filter(is_load).count() == 1;
         self.one_of_two(
             wanted,
-            |cx| cx.run(group, nest.clone(), &Assumed { peel: Some(peel), ..assumed.clone() }),
+            |cx| cx.run(group, wider, &Assumed { peel: Some(peel), is_of_one_load, ..assumed.clone() }),
             |cx| cx.run(group, nest.clone(), assumed),
         )
     }
