@@ -168,8 +168,9 @@ impl Counter<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, touch};
+    use super::{Kind, count, touch};
     use ir::text::ParseOptions;
+    use ttir::ops::func::FUNC;
 
     #[test]
     fn what_a_descriptor_moves_is_its_block() {
@@ -185,5 +186,22 @@ tt.func public @copy(%d: !tt.tensordesc<8x16xf16>, %i: i32) {
             module.walk(module.top()).into_iter().filter_map(|op| touch(&module, op)).collect();
         let found: Vec<_> = touches.iter().map(|touch| (touch.kind, touch.bytes())).collect();
         assert_eq!(found, [(Kind::Load, 256), (Kind::Store, 256)]);
+    }
+
+    #[test]
+    fn functions_of_libraries_count_as_those_of_the_language() {
+        let text = r#"
+tt.func public @both(%x: tensor<64xf32>) {
+  %a = tt.extern_elementwise %x {libname = "", libpath = "", pure = true, symbol = "__nv_tanhf"}
+    : (tensor<64xf32>) -> tensor<64xf32>
+  %b = math.exp %a : tensor<64xf32>
+  tt.return
+}
+"#;
+        let module = ir::text::parse(text, ttgir::registry(), ParseOptions { file: None }).expect("parses");
+        let is_kernel = |op: &ir::Op| module.is(*op, &FUNC);
+        let kernel = module.walk(module.top()).into_iter().find(is_kernel).expect("there is one");
+        let work = count(&module, kernel, &[]);
+        assert_eq!(work.arithmetic["special"].value(&[]), 128.0);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::types::VALUE_LIKE;
 use ir::view::Str;
-use ir::{DeclaredKey, Effect, Format, Infer, LayoutRule, OpRow, Traits};
+use ir::{DeclaredKey, Effect, Format, Infer, LayoutRule, OpRow, Rates, Traits};
 
 /// Rows of this file.
 pub(super) const ROWS: &[&OpRow] = &[&EXTERN_ELEMENTWISE, &INLINE_ASM];
@@ -35,6 +35,8 @@ pub static EXTERN_ELEMENTWISE: OpRow = OpRow {
     layout: LayoutRule::Same,
     traits: Traits::PURE,
     format: Format::Text("$srcs attr-dict : functional-type"),
+    // Some are an instruction or two; most are not.
+    rates: Rates::new(0.0, 1.0),
     verify: Some(super::same_shape),
     ..ExternElementwiseOp::ROW
 };
