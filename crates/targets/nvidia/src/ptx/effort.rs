@@ -12,10 +12,8 @@
 //! 16 warps: 54 registers and two programs, 76 and one in our order). Left out: how often loops run, and whether what
 //! they load is in a cache already.
 
-use super::machine::{MBlock, MFunction, MInst, Reg, Text};
-use cranelift_entity::EntitySet;
-use ptx_isa::{Role, device_bytes, role};
-use rustc_hash::FxHashMap;
+use super::machine::MFunction;
+use super::work::{InUse, Known, REGISTERS, Work, loops};
 use std::ops::Range;
 
 /// How hard the assembler should try.
@@ -50,8 +48,10 @@ const CROWDED: u32 = 40;
 /// many, and gains nothing.
 const SWELLS: (u32, u32) = (7, 5);
 
-/// Registers of an SM.
-const REGISTERS: u32 = 65_536;
+/// How many times as many values as a lane has registers `spills` asks for.
+const FAR_TOO_MANY: u32 = 2;
+/// Registers of a lane.
+const MOST_REGISTERS: u32 = 255;
 /// Lanes that an SM holds at most.
 const MOST_LANES: u32 = 2048;
 /// Lanes of a program from which on few registers decide how many programs share an SM. RMS norm of 8192 with 16 warps
@@ -59,72 +59,6 @@ const MOST_LANES: u32 = 2048;
 const WIDE: u32 = 512;
 /// Registers that the assembler takes beyond those that the text has in use (norms take 3 to 6).
 const BEYOND: u32 = 6;
-
-/// What stands in some blocks.
-#[derive(Clone, Copy, Default)]
-struct Work {
-    instructions: u32,
-    /// Bytes between device memory and a lane.
-    bytes: u32,
-    /// Whether there is something that only the full level does well: matrix instructions, which are inline assembly,
-    /// or calls.
-    is_demanding: bool,
-    /// Whether lanes wait for each other.
-    waits: bool,
-}
-
-/// What instructions do and the bytes that they move, by their rows: each mnemonic is looked up once.
-#[derive(Default)]
-struct Known<'a>(FxHashMap<&'a str, (Role, u32)>);
-
-impl<'a> Known<'a> {
-    fn of(&mut self, mnemonic: &'a str) -> (Role, u32) {
-        *self.0.entry(mnemonic).or_insert_with(|| {
-            let role = role(mnemonic);
-            (role, device_bytes(role, mnemonic))
-        })
-    }
-}
-
-impl Work {
-    fn of<'a>(block: &'a MBlock, known: &mut Known<'a>) -> Work {
-        let mut work = Work::default();
-        block.insts.iter().for_each(|inst| work.add(inst, known));
-        work
-    }
-
-    fn add<'a>(&mut self, inst: &'a MInst, known: &mut Known<'a>) {
-        match &inst.text {
-            Text::Plain(mnemonic) => self.add_one(known.of(mnemonic)),
-            Text::Copy => self.instructions += 1,
-            Text::Asm(asm) => ptx_isa::mnemonics(&asm.text).for_each(|one| self.add_one(known.of(one))),
-            Text::Call(_) => self.is_demanding = true,
-        }
-    }
-
-    fn add_one(&mut self, (role, bytes): (Role, u32)) {
-        self.instructions += 1;
-        self.bytes += bytes;
-        self.is_demanding |= matches!(role, Role::Multiply | Role::MultiplyControl | Role::MultiplyWait);
-        self.waits |= waits(role);
-    }
-
-    /// Whether device memory decides how long this takes, `least` bytes at least.
-    fn is_moving(self, least: u32) -> bool {
-        self.bytes >= least && f64::from(self.bytes) >= BYTES_PER_INSTRUCTION * f64::from(self.instructions)
-    }
-}
-
-impl std::iter::Sum for Work {
-    fn sum<I: Iterator<Item = Work>>(all: I) -> Work {
-        all.fold(Work::default(), |sum, one| Work {
-            instructions: sum.instructions + one.instructions,
-            bytes: sum.bytes + one.bytes,
-            is_demanding: sum.is_demanding || one.is_demanding,
-            waits: sum.waits || one.waits,
-        })
-    }
-}
 
 /// How hard the assembler should try with a function, of which so many lanes are a program.
 pub(super) fn effort(function: &MFunction, lanes: u32) -> Effort {
@@ -153,37 +87,23 @@ pub(super) fn effort(function: &MFunction, lanes: u32) -> Effort {
     if is_moving { Effort::Low } else { Effort::Full }
 }
 
-/// Registers of 32 bits in use at a time in a function without loops: in the order of its text, a value is in use from
-/// where it is written to where it is last read.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-struct InUse {
-    /// The most anywhere.
-    anywhere: u32,
-    /// The most where lanes wait for each other.
-    across: u32,
+/// Whether a function of so many lanes has so many values in use at a time that most of them are spilled: then `ptxas`
+/// takes 32 registers for as many programs on an SM as it holds, unless the text says that one is enough. A group norm
+/// of 32,768 halves by four warps spills 18 KB a lane with 32 registers and 7 KB with 255, and takes 1.58 times as long
+/// (H200); with half of its values, 255 are taken unasked.
+pub(super) fn spills(function: &MFunction, lanes: u32) -> bool {
+    let most = (REGISTERS / lanes).min(MOST_REGISTERS);
+    InUse::of(function, &mut Known::default()).anywhere > FAR_TOO_MANY * most
+}
+
+impl Work {
+    /// Whether device memory decides how long this takes, `least` bytes at least.
+    fn is_moving(self, least: u32) -> bool {
+        self.bytes >= least && f64::from(self.bytes) >= BYTES_PER_INSTRUCTION * f64::from(self.instructions)
+    }
 }
 
 impl InUse {
-    fn of<'a>(function: &'a MFunction, known: &mut Known<'a>) -> InUse {
-        let width = |reg: Reg| function.regs[reg].bits();
-        let (mut live, mut bits, mut most) = (EntitySet::<Reg>::new(), 0, InUse::default());
-        for block in function.blocks.iter().rev() {
-            block.end.each_use(|reg| bits += if live.insert(reg) { width(reg) } else { 0 });
-            for inst in block.insts.iter().rev() {
-                inst.each_def(|reg| bits -= if live.remove(reg) { width(reg) } else { 0 });
-                inst.each_use(|reg| bits += if live.insert(reg) { width(reg) } else { 0 });
-                most.anywhere = most.anywhere.max(bits / 32);
-                if matches!(&inst.text, Text::Plain(mnemonic) if waits(known.of(mnemonic).0)) {
-                    most.across = most.across.max(bits / 32);
-                }
-            }
-            for param in &block.params {
-                bits -= if live.remove(*param) { width(*param) } else { 0 };
-            }
-        }
-        most
-    }
-
     /// Whether the order of the text takes more registers than what must be kept across barriers, and so many that
     /// fewer programs share an SM.
     fn is_crowded(self, lanes: u32) -> bool {
@@ -200,25 +120,11 @@ fn programs(lanes: u32, registers: u32) -> u32 {
     (REGISTERS / (lanes * registers)).min(MOST_LANES / lanes)
 }
 
-/// Whether lanes wait for each other.
-fn waits(role: Role) -> bool {
-    matches!(role, Role::Barrier | Role::ClusterBarrier | Role::WarpBarrier | Role::Shuffle)
-}
-
-/// The blocks from where something jumps back to up to the jump.
-fn loops(function: &MFunction) -> Vec<Range<usize>> {
-    let place = |target| function.blocks.iter().position(|block| block.block == target);
-    let back = |(end, block): (usize, &MBlock)| {
-        let targets = block.end.edges().iter().filter_map(|edge| place(edge.block));
-        targets.filter(|start| *start <= end).map(|start| start..end + 1).collect::<Vec<_>>()
-    };
-    function.blocks.iter().enumerate().flat_map(back).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::machine::{AsmText, Class, Edge, End, MBlock, MFunction, MInst, Operand, Text};
-    use super::{Effort, InUse, Known, effort};
+    use super::super::work::{InUse, Known};
+    use super::{Effort, effort};
     use cranelift_entity::{EntityRef, PrimaryMap};
     use llir::Block;
     use smallvec::SmallVec;

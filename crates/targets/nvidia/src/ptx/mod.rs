@@ -5,6 +5,7 @@
 //! verified llir. Left out: optimising the llir itself, which its own passes do.
 
 mod coalesce;
+mod early_loads;
 mod edges;
 mod effort;
 mod error;
@@ -16,6 +17,7 @@ mod options;
 mod select;
 mod shape;
 mod text;
+mod work;
 
 pub use effort::Effort;
 pub use error::PtxError;

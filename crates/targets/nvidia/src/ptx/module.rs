@@ -1,7 +1,8 @@
 //! A module as PTX: its head, its data, its functions.
 
+use super::early_loads::keep_loads_early;
 use super::edges::skip_empty;
-use super::effort::{Effort, effort};
+use super::effort::{Effort, effort, spills};
 use super::error::PtxError;
 use super::features::Features;
 use super::options::Options;
@@ -45,9 +46,14 @@ pub fn emit(module: &Module, options: &Options) -> Result<Ptx, Vec<PtxError>> {
                 skip_empty(&mut selected);
                 let lanes = function.kernel.as_ref().and_then(|kernel| kernel.lanes);
                 let lanes = lanes.map_or(1, |lanes| lanes.iter().product());
-                hardest = hardest.max(effort(&selected, lanes));
+                let effort = effort(&selected, lanes);
+                let is_spilling = spills(&selected, lanes);
+                if effort == Effort::Full && !is_spilling {
+                    keep_loads_early(&mut selected, lanes);
+                }
+                hardest = hardest.max(effort);
                 let text = body(&selected, number, options, &mut features);
-                if let Err(message) = head(&mut functions, function) {
+                if let Err(message) = head(&mut functions, function, is_spilling) {
                     errors.push(PtxError { function: function.name.clone(), location: None, message });
                 }
                 functions.push_str("{\n");
@@ -199,7 +205,7 @@ fn returned(ret: Type) -> Result<String, String> {
 }
 
 /// The line of a function before its body.
-fn head(out: &mut String, function: &Function) -> Result<(), String> {
+fn head(out: &mut String, function: &Function, is_spilling: bool) -> Result<(), String> {
     let visible = if function.linkage == Linkage::External { ".visible " } else { "" };
     let name = symbol(&function.name);
     match &function.kernel {
@@ -224,7 +230,7 @@ fn head(out: &mut String, function: &Function) -> Result<(), String> {
     if let Some(count) = kernel.max_lanes.filter(|_| kernel.lanes.is_none()) {
         _ = writeln!(out, ".maxntid {count}, 1, 1");
     }
-    if let Some(count) = kernel.min_blocks {
+    if let Some(count) = kernel.min_blocks.or_else(|| is_spilling.then_some(1)) {
         _ = writeln!(out, ".minnctapersm {count}");
     }
     if let Some(count) = kernel.max_registers {
