@@ -59,6 +59,7 @@ pub fn registry() -> &'static ir::Registry {
             &ttir::ops::func::MODULE,
             ttir::constant_rules(),
         )
+        .with_structure(ttir::ops::structure_branches::structure_branches)
         .with_rule(infer::check)
     })
 }

@@ -21,6 +21,7 @@ pub fn registry() -> &'static ir::Registry {
     static REGISTRY: std::sync::OnceLock<ir::Registry> = std::sync::OnceLock::new();
     REGISTRY.get_or_init(|| {
         ir::Registry::new(&[&ops::DIALECT], &ops::constant::CONSTANT, &ops::func::MODULE, constant_rules())
+            .with_structure(ops::structure_branches::structure_branches)
     })
 }
 

@@ -421,6 +421,7 @@ pub struct Registry {
     module: &'static OpRow,
     rules: ConstantRules,
     rule: Option<VerifyRule>,
+    structure: Option<crate::text::Structure>,
 }
 
 /// How constants of dialect types are made of raw bits: what generic folding must know.
@@ -468,7 +469,7 @@ impl Registry {
         let types = dialects.iter().flat_map(|d| d.types.iter().map(|row| (row.name, *row))).collect();
         let attrs = dialects.iter().flat_map(|d| d.attrs.iter().map(|row| (row.name, *row))).collect();
         let dialects = dialects.iter().map(|dialect| dialect.name).collect();
-        Registry { ops, types, attrs, dialects, constant, module, rules, rule: None }
+        Registry { ops, types, attrs, dialects, constant, module, rules, rule: None, structure: None }
     }
 
     /// With a rule that every operation must meet besides that of its row.
@@ -476,6 +477,18 @@ impl Registry {
     pub fn with_rule(mut self, rule: VerifyRule) -> Registry {
         self.rule = Some(rule);
         self
+    }
+
+    /// With what makes structured control flow of branches between blocks, which texts may have.
+    #[must_use]
+    pub fn with_structure(mut self, structure: crate::text::Structure) -> Registry {
+        self.structure = Some(structure);
+        self
+    }
+
+    /// What makes structured control flow of branches.
+    pub fn structure(&self) -> Option<crate::text::Structure> {
+        self.structure
     }
 
     /// The rule that every operation must meet.

@@ -9,6 +9,7 @@ mod name;
 mod number;
 mod parse;
 mod parse_attr;
+mod parse_branch;
 mod parse_format;
 mod parse_loc;
 mod parse_op;
@@ -19,6 +20,7 @@ mod print_attr;
 pub(crate) use format::check_format;
 pub use parse::{ParseError, ParseOptions, Parser, parse, parse_attr, parse_type};
 pub use parse_attr::NamedAttr;
+pub use parse_branch::{Branch, BranchError, Branches, Structure, Target};
 pub use parse_op::Arg;
 pub use print::{
     DictEdit, PrintOptions, Printer, RegionStyle, attr_to_string, op_to_string, print, type_to_string,

@@ -7,6 +7,7 @@ use crate::module::row::{Format, OpRow};
 use crate::module::traits::Traits;
 use crate::text::parse::{Alias, Group, ParseError, Parser, is_word};
 use crate::text::parse_attr::{NamedAttr, slot_attr};
+use crate::text::parse_branch::OpenBlocks;
 use crate::types::Type;
 use crate::types::attr::{Attr, AttrKey};
 use smallvec::SmallVec;
@@ -253,33 +254,37 @@ impl<'t> Parser<'t> {
     }
 
     fn blocks(&mut self, region: Region, args: &[Arg<'t>]) -> Result<(), ParseError> {
+        let mut open = OpenBlocks::default();
         if args.is_empty() && self.peek("^") {
-            self.block_header(region)?;
+            self.block_header(region, &mut open)?;
         } else {
             self.block = self.module.add_block(region);
+            open.add(self.block, self.at, None);
             self.bind_args(self.block, args)?;
         }
         loop {
             if self.accept("}") {
-                // Nothing branches, so nothing comes to a second block: the reference leaves such behind a return.
-                self.module.keep_first_block(region);
-                return Ok(());
+                return self.close_blocks(region, open);
             }
             if self.peek("^") {
-                self.block_header(region)?;
-            } else {
+                self.block_header(region, &mut open)?;
+            } else if !self.branch(&mut open)? {
                 self.op()?;
             }
         }
     }
 
     /// Reads `^bb0(%x: f32):`.
-    fn block_header(&mut self, region: Region) -> Result<(), ParseError> {
+    fn block_header(&mut self, region: Region, open: &mut OpenBlocks<'t>) -> Result<(), ParseError> {
         self.expect("^")?;
-        self.keyword()?;
+        let at = self.at - 1;
+        let label = self.keyword()?;
         let args = if self.accept("(") { self.list(")", Self::arg)? } else { Vec::new() };
         self.expect(":")?;
         self.block = self.module.add_block(region);
+        if !open.add(self.block, at, Some(label)) {
+            return Err(self.error_at(at, format!("the block `^{label}` stands here twice")));
+        }
         self.bind_args(self.block, &args)
     }
 
@@ -406,7 +411,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    fn place_in_file(&mut self, at: usize) -> Loc {
+    pub(super) fn place_in_file(&mut self, at: usize) -> Loc {
         let Some(file) = self.file.clone() else { return self.module.locs.unknown() };
         if self.lines.is_empty() {
             let starts = self.text.bytes().enumerate().filter(|(_, c)| *c == b'\n').map(|(end, _)| end + 1);

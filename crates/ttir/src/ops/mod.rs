@@ -21,6 +21,7 @@ pub mod memory_text;
 pub mod program;
 pub mod reduce;
 pub mod shape;
+pub mod structure_branches;
 
 use ir::{Dialect, OpRow};
 
