@@ -1,8 +1,8 @@
 //! `tanh`, `sinh`, `cosh`, `exp10`.
 
-use super::{Builder, LN_2};
+use super::{Builder, LN_2, split};
 use llir::{FloatCompare, Value};
-use std::f64::consts::LOG2_E;
+use std::f64::consts::{LOG2_10, LOG2_E};
 
 /// `(tanh(x) / x - 1) / x²` in `x²`, for |x| < 0.9.
 const TANH: [f64; 6] = [0.00130397163, -0.0068600825, 0.0209041443, -0.0537214912, 0.133303598, -0.333332121];
@@ -13,13 +13,6 @@ const SINH: [f64; 3] = [0.000203728327, 0.00833027437, 0.166667163];
 /// `e^r` for |r| ≤ ln(2)/2.
 pub(super) const EXP: [f64; 7] =
     [0.00138209993, 0.00836867094, 0.0416682623, 0.166665211, 0.49999994, 1.0, 1.0];
-
-/// `(10^r - 1) / r` for |r| ≤ log10(2).
-const EXP10: [f64; 8] =
-    [0.0181949809, 0.068545185, 0.207253188, 0.53940326, 1.171242, 2.03467631, 2.65094924, 2.30258512];
-
-/// log10(4) in two parts; products of the first with an exponent are exact.
-const LOG10_4: [f64; 2] = [0.602_050_781_25, 9.210_077_962_396_035e-6];
 
 /// Adding it rounds to a whole number, which is then in the low bits.
 pub(super) const MAGIC: f64 = 12_582_912.0;
@@ -95,19 +88,19 @@ pub(super) fn cosh(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     b.times_plus(quarter, 2.0, inverse)
 }
 
-/// `10^x = 10^r · 2^n · 2^n`: of the three factors none is denormal, and only the last product may be.
+/// `10^x = 2^f · 2^n`, with `n` the exponent of a normal number. Beyond these, `f` tells the rest: its power is zero,
+/// infinite, or what a denormal result is rounded from.
 pub(super) fn exp10(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
-    let x = b.above(x[0], -46.0);
-    let x = b.below(x, 38.8);
-    let n = b.round_by(x, 1.0 / (LOG10_4[0] + LOG10_4[1]), MAGIC + 127.0);
-    let rest = b.times_plus(n.float, -LOG10_4[0], x);
-    let rest = b.times_plus(n.float, -LOG10_4[1], rest);
-    let power = b.polynomial(rest, &EXP10);
-    let one = b.float(1.0);
-    let power = b.mul_add(power, rest, one);
+    let [factor, factor_low] = split(LOG2_10);
+    let bounded = b.above(x[0], -37.9);
+    let bounded = b.below(bounded, 38.2);
+    let n = b.round_by(bounded, factor, MAGIC + 127.0);
+    let minus = b.fneg(n.float);
+    let rest = b.times_plus(x[0], factor, minus);
+    let rest = b.times_plus(x[0], factor_low, rest);
+    let power = b.raised(rest);
     let bits = b.bits(n.carrier);
     let bits = b.shl(bits, 23);
     let scale = b.with_bits(bits);
-    let power = b.fmul(power, scale);
     b.fmul(power, scale)
 }

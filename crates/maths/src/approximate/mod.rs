@@ -47,7 +47,7 @@ pub const APPROXIMATE: &[ApproximateFn] = &[
     ApproximateFn { name: "asin", accuracy_ulp: 1.7, generate: inverse::asin },
     ApproximateFn { name: "erfc", accuracy_ulp: 4.0, generate: error::erfc },
     ApproximateFn { name: "normcdf", accuracy_ulp: 4.0, generate: error::normcdf },
-    ApproximateFn { name: "exp10", accuracy_ulp: 1.5, generate: exponential::exp10 },
+    ApproximateFn { name: "exp10", accuracy_ulp: 3.0, generate: exponential::exp10 },
     ApproximateFn { name: "sinpi", accuracy_ulp: 1.0, generate: half_turns::sinpi },
     ApproximateFn { name: "cospi", accuracy_ulp: 1.0, generate: half_turns::cospi },
     ApproximateFn { name: "hypot", accuracy_ulp: 2.0, generate: hypotenuse::hypot },
