@@ -9,6 +9,9 @@ pub(crate) enum Rare {
     /// The reduction of a large angle. Input: the angle, not negative. Outputs: the remainder, the quadrant as an
     /// integer, and, where there is a third one, what rounding the remainder lost.
     ReduceAngle,
+    /// The same of a large single plus so many eighths of a turn, an odd number of them, by half turns. Input: the
+    /// single, not negative. Outputs: the remainder, and an integer that is odd where the number of half turns is.
+    ReducePhase { eighths: i8 },
     /// The remainder of a division with a long quotient, for finite binary64 numbers x >= y > 0. Inputs: x, y.
     Remainder,
     /// The Bessel function of the first kind. Inputs: the order, a whole number from two on, the argument, not
@@ -23,6 +26,8 @@ impl Rare {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Rare::ReduceAngle => "reduce_angle",
+            Rare::ReducePhase { eighths: ..0 } => "reduce_phase_behind",
+            Rare::ReducePhase { .. } => "reduce_phase_ahead",
             Rare::Remainder => "remainder",
             Rare::BesselFirst => "bessel_first",
             Rare::BesselSecond => "bessel_second",
@@ -39,6 +44,7 @@ impl Rare {
     ) -> Values {
         match self {
             Rare::ReduceAngle => reduce_angle(b, machine, inputs[0], outputs > 2),
+            Rare::ReducePhase { eighths } => reduce_phase(b, inputs[0], eighths),
             Rare::Remainder => Values::from_slice(&[remainder(b, inputs[0], inputs[1])]),
             Rare::BesselFirst => {
                 let near = (inputs[2], inputs[3]);
@@ -117,24 +123,16 @@ fn unless_infinite(b: &mut FunctionBuilder<'_>, x: Value, double: Value) -> Valu
     b.select(finite, double, nan)
 }
 
-/// `x = m * 2^k` with a 24-bit `m`. Bits of weight 2^1 and below of `2^k * 2/pi` are taken as three words; the upper 64
-/// bits of their product with `m`, modulo 2^96, have the quadrant in their top two and the fraction of a quarter turn
-/// below. A single is no closer to a multiple of pi/2 than half of these bits tell.
+/// The remainder of a large single by quarter turns, their number, and what rounding the remainder lost. A single is
+/// no closer to a multiple of pi/2 than half of the bits of the fraction tell.
 fn reduce_single(b: &mut FunctionBuilder<'_>, x: Value, both: bool) -> Values {
-    let (m, [u2, u1, u0]) = single_and_two_over_pi(b, x);
-    let [word, two, half, top] = [32, 2, 1 << 61, 62].map(|value| int(b, value));
-    let [first, second, third] = [u2, u1, u0].map(|part| b.mul(m, part));
-    let first = b.shl(first, word);
-    let third = b.lshr(third, word);
-    let sum = b.add(first, second);
-    let turns = b.add(sum, third);
+    let turns = turns_of_single(b, x);
+    let [two, half, top] = [2, 1 << 61, 62].map(|value| int(b, value));
     let rounded = b.add(turns, half);
     let quadrant = b.lshr(rounded, top);
     let quadrant = b.resize_unsigned(quadrant, Type::I32);
     let fraction = b.shl(turns, two);
-    let fraction = b.cast(Op::SITOFP, fraction, Type::F64);
-    let unit = b.float(Type::F64, std::f64::consts::FRAC_PI_2 * 2f64.powi(-64));
-    let angle = b.fmul(fraction, unit);
+    let angle = part_of(b, fraction, std::f64::consts::FRAC_PI_2);
     let angle = unless_infinite(b, x, angle);
     let near = b.cast(Op::FPTRUNC, angle, Type::F32);
     let mut outputs = Values::from_slice(&[near, quadrant]);
@@ -144,6 +142,43 @@ fn reduce_single(b: &mut FunctionBuilder<'_>, x: Value, both: bool) -> Values {
         outputs.push(b.cast(Op::FPTRUNC, lost, Type::F32));
     }
     outputs
+}
+
+/// The remainder of a large single and so many eighths of a turn by half turns, and the number of those. Of an
+/// infinity it is some number.
+fn reduce_phase(b: &mut FunctionBuilder<'_>, x: Value, eighths: i8) -> Values {
+    let turns = turns_of_single(b, x);
+    let eighth = 1i64 << 61;
+    let shift = i64::from(eighths).wrapping_mul(eighth);
+    let [shift, shift_and_half, one, top] =
+        [shift, shift.wrapping_add(2 * eighth), 1, 63].map(|value| int(b, value));
+    let rounded = b.add(turns, shift_and_half);
+    let number = b.lshr(rounded, top);
+    let number = b.resize_unsigned(number, Type::I32);
+    let shifted = b.add(turns, shift);
+    let fraction = b.shl(shifted, one);
+    let angle = part_of(b, fraction, std::f64::consts::PI);
+    Values::from_slice(&[b.cast(Op::FPTRUNC, angle, Type::F32), number])
+}
+
+/// A signed fraction of 64 bits times a number, as a double.
+fn part_of(b: &mut FunctionBuilder<'_>, fraction: Value, whole: f64) -> Value {
+    let fraction = b.cast(Op::SITOFP, fraction, Type::F64);
+    let unit = b.float(Type::F64, whole * 2f64.powi(-64));
+    b.fmul(fraction, unit)
+}
+
+/// `x = m * 2^k` with a 24-bit `m`. Bits of weight 2^1 and below of `2^k * 2/pi` are taken as three words; the upper 64
+/// bits of their product with `m`, modulo 2^96, have the quadrant in their top two and the fraction of a quarter turn
+/// below.
+fn turns_of_single(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
+    let (m, [u2, u1, u0]) = single_and_two_over_pi(b, x);
+    let word = int(b, 32);
+    let [first, second, third] = [u2, u1, u0].map(|part| b.mul(m, part));
+    let first = b.shl(first, word);
+    let third = b.lshr(third, word);
+    let sum = b.add(first, second);
+    b.add(sum, third)
 }
 
 /// The mantissa of a single from 2^17 on as an integer, and three words to multiply it with, each in 64 bits.

@@ -27,7 +27,7 @@ const PI_2_F64: [f64; 4] =
     [1.5707963267341256, 6.077100506303966e-11, 2.0222662487111665e-21, 8.4784276603689e-32];
 
 /// Arguments above this take the slow path.
-const LIMIT_F32: f64 = 131_072.0;
+pub(super) const LIMIT_F32: f64 = 131_072.0;
 const LIMIT_F64: f64 = 1_048_576.0;
 
 /// How much of a remainder of singles is wanted; doubles give both parts, but one if singles are made of them.

@@ -4,8 +4,8 @@ use super::value::{Tolerance, difference};
 use super::wrap::{bytes_of, values_of};
 use super::{Argument, Engine, Interpreter, Random};
 use crate::types::{elem_bits, pointee, tensor};
-use ir::Type;
 use ir::scalar::{float_bits, truncate};
+use ir::{Module, Type};
 
 /// What numbers a function is tried with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -167,7 +167,14 @@ pub fn library_functions() -> Vec<LibraryFunction> {
 }
 
 /// Elements of a block.
-const COUNT: usize = 256;
+pub const COUNT: usize = 256;
+
+/// The types that the parameters of a kernel point to: those of the operands, and that of the result.
+fn types_of(module: &Module) -> Vec<Type> {
+    let entry = module.entry(module.region(module.symbol("kernel").expect("it has a kernel"), 0));
+    let args = module.args(entry).iter();
+    args.map(|arg| pointee(module.ty(*arg)).expect("all parameters are pointers")).collect()
+}
 
 impl LibraryFunction {
     /// How many operands it has.
@@ -186,41 +193,54 @@ impl LibraryFunction {
         self.result == "f32" && self.operands.iter().all(|&operand| operand == "f32")
     }
 
+    /// What an engine computes of as many numbers for each operand as [`COUNT`] says.
+    ///
+    /// # Errors
+    /// When it fails, in words.
+    pub fn run(&self, engine: &mut dyn Engine, given: &[Vec<u64>]) -> Result<Vec<u64>, String> {
+        let module = self.module()?;
+        let types = types_of(&module);
+        let mut args: Vec<Argument> =
+            given.iter().zip(&types).map(|(values, ty)| Argument::Buffer(bytes_of(values, *ty))).collect();
+        let result = types[given.len()];
+        let bytes = COUNT * result.scalar_bits().expect("a number has a width") as usize / 8;
+        args.push(Argument::Buffer(vec![0; bytes]));
+        let ran = engine
+            .run(&module, "kernel", [1; 3], &args)
+            .map_err(|error| self.says(error.lines().next().unwrap_or_default()))?;
+        Ok(values_of(&ran.buffers[given.len()], result))
+    }
+
     /// Compares an engine with the interpreter.
     ///
     /// # Errors
     /// When one of them fails or they differ, in words.
     pub fn check(&self, engine: &mut dyn Engine, random: &mut Random) -> Result<(), String> {
-        let says = |text: String| format!("{}({}): {text}", self.symbol, self.operands.join(", "));
-        let module = ir::text::parse(&self.kernel(), crate::registry(), Default::default())
-            .map_err(|error| says(error.to_string()))?;
-        let entry = module.entry(module.region(module.symbol("kernel").expect("it has a kernel"), 0));
-        let types: Vec<Type> = module
-            .args(entry)
-            .iter()
-            .map(|arg| pointee(module.ty(*arg)).expect("all parameters are pointers"))
-            .collect();
-        let index = self.operands.len();
-        let given: Vec<Vec<u64>> = (0..index).map(|at| self.inputs(at, types[at], random)).collect();
-        let mut args: Vec<Argument> =
-            given.iter().zip(&types).map(|(values, ty)| Argument::Buffer(bytes_of(values, *ty))).collect();
-        let last = types[index];
-        let bytes = COUNT * last.scalar_bits().expect("a number has a width") as usize / 8;
-        args.push(Argument::Buffer(vec![0; bytes]));
-        let want = Interpreter.run(&module, "kernel", [1; 3], &args).map_err(says)?;
-        let found = engine
-            .run(&module, "kernel", [1; 3], &args)
-            .map_err(|error| says(error.lines().next().unwrap_or_default().to_owned()))?;
-        let [expected, got] = [&want, &found].map(|ran| values_of(&ran.buffers[index], last));
-        match difference(&expected, &got, tensor(&[COUNT as i64], last), self.tolerance) {
+        let types = types_of(&self.module()?);
+        let (result, operands) = types.split_last().expect("a function has a result");
+        let given: Vec<Vec<u64>> =
+            operands.iter().enumerate().map(|(at, ty)| self.inputs(at, *ty, random)).collect();
+        let expected = self.run(&mut Interpreter, &given)?;
+        let got = self.run(engine, &given)?;
+        match difference(&expected, &got, tensor(&[COUNT as i64], *result), self.tolerance) {
             None => Ok(()),
             Some(text) => {
                 let at: usize =
                     text.split_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
                 let of: Vec<u64> = given.iter().map(|values| values[at]).collect();
-                Err(says(format!("of {of:x?}: {text}")))
+                Err(self.says(&format!("of {of:x?}: {text}")))
             }
         }
+    }
+
+    /// Words about it.
+    fn says(&self, text: &str) -> String {
+        format!("{}({}): {text}", self.symbol, self.operands.join(", "))
+    }
+
+    fn module(&self) -> Result<Module, String> {
+        ir::text::parse(&self.kernel(), crate::registry(), Default::default())
+            .map_err(|error| self.says(&error.to_string()))
     }
 
     /// Numbers for an operand.

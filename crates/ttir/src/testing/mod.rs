@@ -16,7 +16,7 @@ mod wrap;
 pub use differential::Differential;
 pub use fixture::{Outcome, bless, check_file};
 pub use generate::{Output, Profile, Program, Random, generate};
-pub use libraries::{LibraryFunction, library_functions};
+pub use libraries::{COUNT, LibraryFunction, library_functions};
 pub use prepare::{isolate, order_writes};
 pub use shrink::shrink;
 pub use text::{check_text, check_texts};
