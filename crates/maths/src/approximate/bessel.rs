@@ -14,7 +14,7 @@ use llir::{FloatCompare, Value};
 use std::f64::consts::{FRAC_1_PI, FRAC_PI_4, PI};
 
 /// Where the wave begins.
-const LIMIT: f64 = 8.0;
+pub(super) const LIMIT: f64 = 8.0;
 
 /// A function of the first kind near zero.
 struct First {
@@ -72,26 +72,33 @@ impl First {
 }
 
 /// `x²` less a number.
-fn square_less(b: &mut Builder<'_, '_>, x: Value, number: f64) -> Value {
+pub(super) fn square_less(b: &mut Builder<'_, '_>, x: Value, number: f64) -> Value {
     let [high, low] = split(number).map(|part| b.float(-part));
     let difference = b.mul_add(x, x, high);
     b.fadd(difference, low)
 }
 
+/// `x` less a number.
+pub(super) fn less(b: &mut Builder<'_, '_>, x: Value, number: f64) -> Value {
+    let [high, low] = split(number).map(|part| b.float(part));
+    let difference = b.fsub(x, high);
+    b.fsub(difference, low)
+}
+
 /// Both functions of an order from the limit on.
-struct Wave {
+pub(super) struct Wave {
     /// `√x |H|` in `1 / x²`.
     amplitude: [f64; 4],
     /// `x (θ - x)` without the constant, likewise.
     phase: [f64; 3],
 }
 
-const ORDER_0: Wave = Wave {
+pub(super) const ORDER_0: Wave = Wave {
     amplitude: [-0.516178191, 0.0861400068, -0.0498916805, 0.797884583],
     phase: [-0.174306765, 0.0648512542, -0.124999531],
 };
 
-const ORDER_1: Wave = Wave {
+pub(super) const ORDER_1: Wave = Wave {
     amplitude: [0.309988618, -0.148633569, 0.149574474, 0.797884583],
     phase: [0.318491399, -0.163681313, 0.374999285],
 };
@@ -101,7 +108,7 @@ const SINE: [f64; 4] = [2.59842523e-06, -0.000198059002, 0.00833300781, -0.16666
 
 impl Wave {
     /// The amplitude, with this sign, times the sine of the phase, for an `x` from the limit on.
-    fn call(&self, b: &mut Builder<'_, '_>, x: Value, eighths: i8, sign: f64) -> Value {
+    pub(super) fn call(&self, b: &mut Builder<'_, '_>, x: Value, eighths: i8, sign: f64) -> Value {
         let (rest, number) = reduced(b, x, eighths);
         let root = b.inverse_root(x);
         let inverse = b.fmul(root, root);
