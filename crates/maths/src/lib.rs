@@ -274,8 +274,8 @@ pub const NONPOSITIVE: &[MathFn] = &[
 ];
 
 /// Functions of a maths library that the language has not. Singles go through doubles, but for those of
-/// [`APPROXIMATE`] on machines that approximate. Where a function has zeros
-/// between its ends (`lgamma` below zero, Bessel functions), the unit is that of the largest values around.
+/// [`APPROXIMATE`] on machines that approximate. Where a function has zeros between its ends (`lgamma` below zero,
+/// Bessel functions), the unit is that of the largest values around.
 pub const SPECIAL: &[MathFn] = &[
     MathFn { name: "tgamma", arity: 1, accuracy_ulp: (0.6, 64.0), generate: gamma::tgamma },
     MathFn { name: "lgamma", arity: 1, accuracy_ulp: (0.6, 64.0), generate: gamma::lgamma },

@@ -3,8 +3,9 @@
 //! With the Hankel function `H = J + iY` of an order, `J` is `|H| cos θ` and `Y` is `|H| sin θ` (Abramowitz and Stegun,
 //! "Handbook of Mathematical Functions", 9.2.17 to 9.2.31): `√x |H|` and `x (θ - x)`, but for a constant, are smooth in
 //! `1 / x²`, so polynomials of few terms do. A difference of squares from that of a zero, of which two singles are
-//! known, is rounded twice at most: next to zeros errors are small beside the value, as what is left has no zeros there.
-//! The polynomials are minimax fits by linear programs to values of 40 digits.
+//! known, is rounded twice at most: next to zeros errors are small beside the value, as what is left has no zeros
+//! there. The polynomials are minimax fits, by linear programs over values of 40 digits; those near zero are weighted
+//! by the value.
 
 use super::exponential::MAGIC;
 use super::{Builder, split};
@@ -26,7 +27,7 @@ struct First {
 }
 
 const J0: First = First {
-    zeros: [5.7831859629467845, 30.471262343662086, 74.887006790695183],
+    zeros: [5.783_185_962_946_784, 30.471_262_343_662_087, 74.887_006_790_695_18],
     series: [
         -3.31473696e-20,
         -4.92590935e-18,
@@ -40,7 +41,7 @@ const J0: First = First {
 };
 
 const J1: First = First {
-    zeros: [14.681970642123893, 49.218456321694604, 103.49945389513658],
+    zeros: [14.681_970_642_123_893, 49.218_456_321_694_6, 103.499_453_895_136_58],
     series: [
         -1.55088358e-21,
         -2.41445878e-19,
@@ -125,8 +126,9 @@ impl Wave {
     }
 }
 
-/// `x` and so many eighths of a turn less half turns, and the number of those. It is three eighths, of which the nearest
-/// single is closer than that of one is, and half a turn only changes the sign. The first two differences are exact.
+/// `x` and so many eighths of a turn less half turns, and the number of those. It is three eighths, of which the
+/// nearest single is closer than that of one is, and half a turn only changes the sign. The first two differences are
+/// exact.
 fn reduced(b: &mut Builder<'_, '_>, x: Value, eighths: i8) -> (Value, Value) {
     let shift = b.float(f64::from(eighths) * FRAC_PI_4);
     let shifted = b.fadd(x, shift);

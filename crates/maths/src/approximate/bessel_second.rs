@@ -2,8 +2,8 @@
 //! from [`LIMIT`] on the wave of `j0`, `j1`.
 //!
 //! `Y(x) - 2/π log(x) J(x)` is even but for powers of `x` (Abramowitz and Stegun, "Handbook of Mathematical Functions",
-//! 9.1.11), and with `log(x / z)` for the first zero `z` of `Y` both terms have that zero. So next to it errors are small
-//! beside the value. The two polynomials are one fit, in which the first one is not quite `J`.
+//! 9.1.11), and with `log(x / z)` for the first zero `z` of `Y` both terms have that zero. So next to it errors are
+//! small beside the value. The two polynomials are one fit, in which the first one is not quite `J`.
 
 use super::Builder;
 use super::bessel::{LIMIT, ORDER_0, ORDER_1, less, square_less};

@@ -28,7 +28,8 @@ use llir::Value;
 pub struct ApproximateFn {
     /// Its name, as in [`crate::FUNCTIONS`].
     pub name: &'static str,
-    /// The bound on its error in units in the last place, whatever the instructions do within their bounds.
+    /// The bound on its error in units in the last place, whatever the instructions do within their bounds. The unit of
+    /// a Bessel function is that of its amplitude from 8 on.
     pub accuracy_ulp: f64,
     pub(crate) generate: Generate,
 }
@@ -65,7 +66,7 @@ pub const APPROXIMATE: &[ApproximateFn] = &[
     ApproximateFn { name: "cyl_bessel_i1", accuracy_ulp: 5.2, generate: modified_bessel::cyl_bessel_i1 },
     ApproximateFn { name: "j0", accuracy_ulp: 6.0, generate: bessel::j0 },
     ApproximateFn { name: "j1", accuracy_ulp: 6.0, generate: bessel::j1 },
-    ApproximateFn { name: "y0", accuracy_ulp: 6.0, generate: bessel_second::y0 },
+    ApproximateFn { name: "y0", accuracy_ulp: 6.3, generate: bessel_second::y0 },
     ApproximateFn { name: "y1", accuracy_ulp: 6.5, generate: bessel_second::y1 },
     ApproximateFn { name: "pow", accuracy_ulp: 1.5, generate: power::pow },
     ApproximateFn { name: "cbrt", accuracy_ulp: 2.0, generate: power::cbrt },
