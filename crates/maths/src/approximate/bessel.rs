@@ -19,38 +19,40 @@ pub(super) const LIMIT: f64 = 8.0;
 
 /// A function of the first kind near zero.
 struct First {
-    /// The squares of the first zeros. The last one is beyond the limit, and its nearest single will do.
-    zeros: [f64; 3],
+    /// The squares of the zeros up to the limit.
+    zeros: [f64; 2],
     /// What the function, of order 1 divided by `x`, is divided by the differences of `x²` from them, in `64 - x²`,
     /// where all terms have one sign.
-    series: [f64; 8],
+    series: [f64; 9],
 }
 
 const J0: First = First {
-    zeros: [5.783_185_962_946_784, 30.471_262_343_662_087, 74.887_006_790_695_18],
+    zeros: [5.783_185_962_946_784, 30.471_262_343_662_087],
     series: [
-        -3.31473696e-20,
-        -4.92590935e-18,
-        -1.88641119e-15,
-        -3.73339218e-13,
-        -5.65216554e-11,
-        -5.64680169e-09,
-        -3.27809772e-07,
-        -8.07740071e-06,
+        3.67047761e-20,
+        4.45953913e-18,
+        2.01687057e-15,
+        3.90241198e-13,
+        6.06788231e-11,
+        6.26091934e-09,
+        3.89294229e-07,
+        1.16462516e-05,
+        8.79387371e-05,
     ],
 };
 
 const J1: First = First {
-    zeros: [14.681_970_642_123_893, 49.218_456_321_694_6, 103.499_453_895_136_58],
+    zeros: [14.681_970_642_123_893, 49.218_456_321_694_6],
     series: [
-        -1.55088358e-21,
-        -2.41445878e-19,
-        -1.06077006e-16,
-        -2.35185965e-14,
-        -4.07546089e-12,
-        -4.75324391e-10,
-        -3.31178178e-08,
-        -1.01856494e-06,
+        1.51379666e-21,
+        3.02995612e-19,
+        1.16514464e-16,
+        2.76125643e-14,
+        5.00856431e-12,
+        6.3621941e-10,
+        5.18936183e-08,
+        2.32669822e-06,
+        4.02327569e-05,
     ],
 };
 
@@ -61,11 +63,7 @@ impl First {
         let limit = b.float(LIMIT * LIMIT);
         let left = b.mul_add(left, x, limit);
         let series = b.polynomial(left, &self.series);
-        let [first, second, third] = self.zeros;
-        let third = b.float(-third);
-        let beyond = b.mul_add(x, x, third);
-        let value = b.fmul(series, beyond);
-        [first, second].into_iter().fold(value, |value, zero| {
+        self.zeros.into_iter().fold(series, |value, zero| {
             let difference = square_less(b, x, zero);
             b.fmul(value, difference)
         })

@@ -23,10 +23,10 @@ struct Second {
     rest: [f64; 5],
     /// Where that ends.
     end: f64,
-    /// The next zeros, of which the last one is beyond the limit.
+    /// The next zeros up to the limit.
     zeros: &'static [f64],
     /// What the function is divided by the differences of `x` from those zeros, in `x -` [`CENTRE`], from there on.
-    series: [f64; 10],
+    series: [f64; 11],
 }
 
 const CENTRE: f64 = 5.5;
@@ -47,18 +47,19 @@ const Y0: Second = Second {
     factor: [1.03640568e-05, -0.000414308452, 0.0156429652, -0.249998018, 1.0],
     rest: [-2.34520439e-08, -1.32823243e-05, 0.00055261259, -0.0167473592, 0.182144284],
     end: 2.8,
-    zeros: &[3.957_678_419_314_858, 7.086_051_060_301_773, 10.222_345_043_496_417],
+    zeros: &[3.957_678_419_314_858, 7.086_051_060_301_773],
     series: [
-        -3.5344086e-10,
-        -3.47481088e-09,
-        3.34752244e-08,
-        5.02436649e-07,
-        -3.06928473e-06,
-        -3.79987105e-05,
-        0.00015605698,
-        0.00167606969,
-        -0.00364109455,
-        -0.0293876659,
+        -5.41345635e-10,
+        -2.10775375e-09,
+        5.30877209e-08,
+        3.48758221e-07,
+        -5.46164301e-06,
+        -2.35259467e-05,
+        0.000335551595,
+        0.000939153309,
+        -0.0115561252,
+        -0.0121931778,
+        0.138778716,
     ],
 };
 
@@ -78,18 +79,19 @@ const Y1: Second = Second {
     factor: [7.74865839e-07, -4.8321308e-05, 0.00267437333, -0.0624048337, 0.500011325],
     rest: [-6.73112481e-07, 3.71757269e-05, -0.00146585493, 0.0160237346, 0.1318755],
     end: 3.4,
-    zeros: &[5.429_681_040_794_135, 8.596_005_868_331_169],
+    zeros: &[5.429_681_040_794_135],
     series: [
-        3.65808961e-09,
-        3.63369494e-08,
-        -3.95967817e-07,
-        -4.37565541e-06,
-        3.1333584e-05,
-        0.000262893504,
-        -0.00129693409,
-        -0.00877707731,
-        0.0228325818,
-        0.109128974,
+        4.21200808e-09,
+        2.46453382e-08,
+        -5.16445425e-07,
+        -3.14724616e-06,
+        4.49247527e-05,
+        0.00016588172,
+        -0.00211096439,
+        -0.00476176757,
+        0.0500065722,
+        0.0384391807,
+        -0.337863922,
     ],
 };
 
@@ -115,11 +117,7 @@ impl Second {
         let centre = b.float(CENTRE);
         let t = b.fsub(x, centre);
         let series = b.polynomial(t, &self.series);
-        let (last, zeros) = self.zeros.split_last().expect("there are zeros");
-        let last = b.float(*last);
-        let beyond = b.fsub(x, last);
-        let value = b.fmul(series, beyond);
-        zeros.iter().fold(value, |value, zero| {
+        self.zeros.iter().fold(series, |value, zero| {
             let difference = less(b, x, *zero);
             b.fmul(value, difference)
         })

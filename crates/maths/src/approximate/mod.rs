@@ -64,10 +64,10 @@ pub const APPROXIMATE: &[ApproximateFn] = &[
     ApproximateFn { name: "tgamma", accuracy_ulp: 4.2, generate: gamma::tgamma },
     ApproximateFn { name: "cyl_bessel_i0", accuracy_ulp: 5.3, generate: modified_bessel::cyl_bessel_i0 },
     ApproximateFn { name: "cyl_bessel_i1", accuracy_ulp: 5.2, generate: modified_bessel::cyl_bessel_i1 },
-    ApproximateFn { name: "j0", accuracy_ulp: 6.0, generate: bessel::j0 },
+    ApproximateFn { name: "j0", accuracy_ulp: 6.1, generate: bessel::j0 },
     ApproximateFn { name: "j1", accuracy_ulp: 6.0, generate: bessel::j1 },
-    ApproximateFn { name: "y0", accuracy_ulp: 6.3, generate: bessel_second::y0 },
-    ApproximateFn { name: "y1", accuracy_ulp: 6.5, generate: bessel_second::y1 },
+    ApproximateFn { name: "y0", accuracy_ulp: 6.0, generate: bessel_second::y0 },
+    ApproximateFn { name: "y1", accuracy_ulp: 6.4, generate: bessel_second::y1 },
     ApproximateFn { name: "pow", accuracy_ulp: 1.5, generate: power::pow },
     ApproximateFn { name: "cbrt", accuracy_ulp: 2.0, generate: power::cbrt },
 ];
