@@ -72,7 +72,7 @@ rust-test: $(VENV)/assembler
 	cargo xtask ci
 
 python-test: setup $(VENV)/browser/chromium
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n logical --maxprocesses 8
 
 # A machine with a GPU may have the wheel and no Rust: then its own Python is used.
 GPU_PYTHON ?= $(shell python3 -c 'import deuteron, torch' 2>/dev/null && echo python3 || echo $(BIN)/python)
