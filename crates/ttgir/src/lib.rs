@@ -83,6 +83,7 @@ pub static PASSES: &[&ir::pass::PassRow] = &[
     &passes::PIPELINE_LOOPS,
     &passes::BULK_COPIES,
     &passes::PREFETCH_LOADS,
+    &passes::LOAD_EARLY,
     &passes::PING_PONG,
     &passes::ORDER_COPIES,
     &passes::INSERT_FENCES,
