@@ -66,7 +66,10 @@ $(VENV)/installed: $(VENV)/tools $(VENV)/torch $(VENV)/assembler $(SOURCES)
 demo: setup
 	$(BIN)/python -m deuteron examples/demo.py
 
-test: rust-test python-test
+# torch is downloaded and unpacked while Rust is compiled and tested.
+test: $(VENV)/tools $(VENV)/assembler
+	$(MAKE) $(VENV)/torch & torch=$$!; trap 'kill $$torch 2> /dev/null || true' EXIT; $(MAKE) rust-test; wait $$torch
+	$(MAKE) python-test
 
 rust-test: $(VENV)/assembler
 	cargo xtask ci
