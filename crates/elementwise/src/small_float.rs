@@ -243,8 +243,31 @@ fn step_back(ctx: &mut Ctx<'_, '_>, ty: IrType, encoded: Value, value: Value) ->
     let int = ctx.like(encoded, Type::int(int as u16));
     let wide = ctx.b.resize_unsigned(encoded, int);
     let step = ctx.b.resize_unsigned(away, int);
-    let stepped = ctx.b.sub(wide, step);
+    let mut stepped = ctx.b.sub(wide, step);
+    if ty.as_float().is_some_and(|kind| kind.bits() == 8 && format(kind).is_fnuz) {
+        stepped = step_around_nan(ctx, stepped, (away, overflowed), value);
+    }
     ctx.b.resize_unsigned(stepped, small)
+}
+
+/// The encoding below the one that would be a negative zero, and is a NaN, is zero; overflow has lost its sign to that
+/// NaN.
+fn step_around_nan(
+    ctx: &mut Ctx<'_, '_>,
+    stepped: Value,
+    (away, overflowed): (Value, Value),
+    value: Value,
+) -> Value {
+    let (int, float) = (ctx.b.ty(stepped), ctx.b.ty(value));
+    let [none, sign] = [0, 0x80].map(|value| ctx.b.int(int, value));
+    let is_nan = ctx.b.icmp(IntCompare::Eq, stepped, sign);
+    let vanishes = ctx.b.and(away, is_nan);
+    let stepped = ctx.b.select(vanishes, none, stepped);
+    let zero = ctx.b.float(float, 0.0);
+    let is_negative = ctx.b.fcmp(FloatCompare::Olt, value, zero);
+    let lost = ctx.b.and(overflowed, is_negative);
+    let lost = ctx.b.select(lost, sign, none);
+    ctx.b.or(stepped, lost)
 }
 
 /// binary64 to binary32 such that a second rounding to a narrower format gives what one rounding would.

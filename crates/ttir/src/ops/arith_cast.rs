@@ -235,8 +235,14 @@ fn toward_zero(a: &EvalArgs<'_>, x: &[u64]) -> Option<u64> {
     let (kind, value) = held(a, x)?;
     let bits = float_bits(kind, value);
     let rounded = float_value(kind, bits);
-    let away = rounded.abs() > value.abs() || (rounded.is_nan() && value.is_finite());
-    Some(if away { bits - 1 } else { bits })
+    if rounded.is_nan() && value.is_finite() {
+        // Overflow of a format without infinities; where its NaN is the negative zero it has lost the sign.
+        let sign = if value.is_sign_negative() { 0x80 } else { 0 };
+        return Some((bits - 1) | sign);
+    }
+    let stepped = if rounded.abs() > value.abs() { bits - 1 } else { bits };
+    // A small negative number becomes zero, of which some formats have one alone.
+    Some(if float_value(kind, stepped).is_nan() && value.is_finite() { 0 } else { stepped })
 }
 
 /// Integer to address.
