@@ -172,14 +172,33 @@ fn decay(b: &mut Builder<'_, '_>, x: Value) -> Value {
     exp_of(b, x)
 }
 
+/// What `1/√2` loses as a double.
+const ROOT_REST: f64 = -4.833_646_656_726_457e-17;
+
 /// The normal distribution, half of `erfc(-x/√2)`.
 pub(super) fn normcdf(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
-        return b.in_short_doubles(arguments, normcdf);
+        return b.in_short_doubles(arguments, |b, x| {
+            let scale = b.float(-std::f64::consts::FRAC_1_SQRT_2);
+            let scaled = b.fmul(x[0], scale);
+            let tail = erfc(b, &[scaled]);
+            let half = b.float(0.5);
+            b.fmul(tail, half)
+        });
     }
-    let (scale, half) = (b.float(-std::f64::consts::FRAC_1_SQRT_2), b.float(0.5));
-    let scaled = b.fmul(arguments[0], scale);
+    // What the quotient loses by rounding counts `2 y` times in the tail: for positive `y`, `erfc(y + e)` is `erfc(y)`
+    // less `(2 y + 1 / y) e` of it, and `e / y` is a unit in the last place. For negative `y` it does not show.
+    let x = b.at_most(arguments[0], 40.0);
+    let x = b.at_least(x, -40.0);
+    let (scale, rest) = (b.float(-std::f64::consts::FRAC_1_SQRT_2), b.float(-ROOT_REST));
+    let (scaled, lost) = b.two_product(x, scale);
+    let lost = b.mul_add(x, rest, lost);
     let tail = erfc(b, &[scaled]);
+    let (half, two) = (b.float(0.5), b.float(2.0));
+    let above = b.at_least(scaled, 0.0);
+    let slope = b.fmul(above, two);
+    let share = b.fmul(slope, lost);
+    let tail = b.neg_mul_add(share, tail, tail);
     b.fmul(tail, half)
 }
 

@@ -13,7 +13,7 @@ use crate::ops::extern_call::{ExternElementwiseOp, plain_symbol};
 use crate::types::{elem, elem_bits};
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
 use ir::{Op, Type};
-use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI, SQRT_2};
 
 /// Rows of this file.
 pub(super) const TABLE: &[Entry] = &[(&ops::extern_call::EXTERN_ELEMENTWISE, extern_elementwise)];
@@ -92,7 +92,7 @@ static FLOATS: &[(&str, usize, OnValues)] = &[
     ("nearbyint", 1, |v| v[0].round_ties_even()),
     ("norm3d", 3, |v| v[0].hypot(v[1]).hypot(v[2])),
     ("norm4d", 4, |v| v[0].hypot(v[1]).hypot(v[2].hypot(v[3]))),
-    ("normcdf", 1, |v| 0.5 * libm::erfc(-v[0] * FRAC_1_SQRT_2)),
+    ("normcdf", 1, |v| normal_distribution(v[0])),
     ("normcdfinv", 1, |v| -SQRT_2 * inverse_erfc(2.0 * v[0])),
     ("pow", 2, |v| libm::pow(v[0], v[1])),
     ("powi", 2, |v| libm::pow(v[0], v[1])),
@@ -214,6 +214,15 @@ fn inverse_erfc(y: f64) -> f64 {
     x
 }
 
+/// Half of `erfc(-x/√2)`, with what the quotient loses by rounding.
+fn normal_distribution(x: f64) -> f64 {
+    const ROOT_REST: f64 = -4.833_646_656_726_457e-17;
+    let x = x.clamp(-40.0, 40.0);
+    let scaled = -x * FRAC_1_SQRT_2;
+    let lost = (-x).mul_add(FRAC_1_SQRT_2, -scaled) - x * ROOT_REST;
+    0.5 * (libm::erfc(scaled) - lost * FRAC_2_SQRT_PI * (-scaled * scaled).exp())
+}
+
 /// Rounding of a conversion to an integer, by the suffix of the symbol.
 static ROUNDING: &[(&str, OnValues)] = &[
     ("_rn", |v| v[0].round_ties_even()),
@@ -226,6 +235,7 @@ static ROUNDING: &[(&str, OnValues)] = &[
 #[derive(Clone, Copy)]
 enum Meaning {
     Values(usize, OnValues),
+    Whole { round: OnValues, unsigned: bool },
     Bits(fn(&[Type], Type, &[u64]) -> Option<u64>),
     Directed(Directed),
 }
@@ -244,8 +254,8 @@ fn meaning(symbol: &str) -> Option<Meaning> {
         let rounding = ROUNDING.iter().find(|(suffix, _)| plain.ends_with(suffix));
         let to_int =
             ["float2", "double2"].iter().any(|from| plain.starts_with(from)) && !plain.contains("2float");
-        if let (Some((_, round)), true) = (rounding, to_int) {
-            return Some(Meaning::Values(1, *round));
+        if let (Some(&(_, round)), true) = (rounding, to_int) {
+            return Some(Meaning::Whole { round, unsigned: plain.contains("2u") });
         }
     }
     let plain = plain.strip_suffix("_rn").unwrap_or(plain);
@@ -266,10 +276,16 @@ fn value_of(ty: Type, bits: u64) -> f64 {
 fn bits_of(ty: Type, value: f64) -> u64 {
     match ty.as_float() {
         Some(kind) => float_bits(kind, value),
-        // Above the largest signed number the function was one to unsigned integers.
-        None if value >= 2f64.powi(63) => value as u64,
         None => truncate(elem_bits(ty), value as i64 as u64),
     }
+}
+
+/// The integer next to a number that is whole: the first or the last one where that is out of range, zero for NaN.
+fn whole_bits(ty: Type, unsigned: bool, value: f64) -> u64 {
+    let bits = elem_bits(ty);
+    let magnitude = 1i128 << (bits - 1);
+    let (least, most) = if unsigned { (0, 2 * magnitude - 1) } else { (-magnitude, magnitude - 1) };
+    truncate(bits, (value as i128).clamp(least, most) as u64)
 }
 
 pub(crate) fn extern_elementwise(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
@@ -280,6 +296,7 @@ pub(crate) fn extern_elementwise(interpreter: &mut Interpreter<'_>, op: Op) -> O
     let result = elem(interpreter.result_ty(op));
     let known = meaning(symbol).filter(|meaning| match meaning {
         Meaning::Values(arity, _) => *arity == types.len(),
+        Meaning::Whole { .. } => types.len() == 1,
         Meaning::Bits(_) => true,
         Meaning::Directed(directed) => directed.arity == types.len(),
     });
@@ -295,6 +312,9 @@ pub(crate) fn extern_elementwise(interpreter: &mut Interpreter<'_>, op: Op) -> O
             let values: Vec<f64> =
                 operands.iter().zip(&types).map(|(data, &ty)| value_of(ty, data.at(index))).collect();
             bits_of(result, apply(&values))
+        }
+        Meaning::Whole { round, unsigned } => {
+            whole_bits(result, unsigned, round(&[value_of(types[0], operands[0].at(index))]))
         }
         Meaning::Directed(directed) => {
             let words: Vec<u64> = operands.iter().map(|data| data.at(index)).collect();
@@ -319,13 +339,47 @@ pub(crate) fn extern_elementwise(interpreter: &mut Interpreter<'_>, op: Op) -> O
 
 #[cfg(test)]
 mod tests {
-    use super::{FLOATS, Meaning, inverse_erfc, meaning, scaled_erfc};
+    use super::{FLOATS, Meaning, inverse_erfc, meaning, scaled_erfc, whole_bits};
+    use ir::Type;
 
     fn value(symbol: &str, operands: &[f64]) -> Option<f64> {
         match meaning(symbol)? {
             Meaning::Values(arity, apply) if arity == operands.len() => Some(apply(operands)),
             _ => None,
         }
+    }
+
+    fn whole(symbol: &str, bits: u32, operand: f64) -> Option<u64> {
+        match meaning(symbol)? {
+            Meaning::Whole { round, unsigned } => {
+                Some(whole_bits(Type::int(bits), unsigned, round(&[operand])))
+            }
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn conversions_to_integers_hold_at_the_ends() {
+        assert_eq!(whole("float2int_rn", 32, f64::INFINITY), Some(0x7fff_ffff));
+        assert_eq!(whole("float2int_rz", 32, -3e9), Some(0x8000_0000));
+        assert_eq!(whole("float2uint_rd", 32, -0.5), Some(0));
+        assert_eq!(whole("double2uint_rn", 32, 3e9), Some(3_000_000_000));
+        assert_eq!(whole("double2ll_ru", 64, 1e19), Some(i64::MAX as u64));
+        assert_eq!(whole("double2ull_ru", 64, 1e20), Some(u64::MAX));
+        assert_eq!(whole("float2ll_rn", 64, f64::NAN), Some(0));
+    }
+
+    #[test]
+    fn the_normal_distribution_is_exact_far_out() {
+        // By a computation of 140 bits.
+        for (x, exact) in
+            [(-36.0, 4.182_624_065_797_283e-284), (-3.0, 1.349_898_031_630_094_5e-3), (8.5, 1.0)]
+        {
+            let found = value("normcdf", &[x]).expect("it is known");
+            assert!((found / exact - 1.0).abs() < 4e-16, "{x}: {found}, {exact}");
+        }
+        assert_eq!(value("normcdf", &[f64::NEG_INFINITY]), Some(0.0));
+        assert!(value("normcdf", &[f64::NAN]).is_some_and(f64::is_nan));
     }
 
     #[test]
@@ -337,8 +391,8 @@ mod tests {
         assert_eq!(value("__nv_isnand", &[f64::NAN]), Some(1.0));
         assert_eq!(value("__nv_fadd_rn", &[1.0, 2.0]), Some(3.0));
         assert_eq!(value("__nv_dsqrt_rn", &[9.0]), Some(3.0));
-        assert_eq!(value("__nv_float2int_rd", &[-1.5]), Some(-2.0));
-        assert_eq!(value("__nv_double2ull_ru", &[1.5]), Some(2.0));
+        assert_eq!(whole("__nv_float2int_rd", 32, -1.5), Some(-2i32 as u32 as u64));
+        assert_eq!(whole("__nv_double2ull_ru", 64, 1.5), Some(2));
         assert_eq!(value("__nv_fdiv_rz", &[1.0, 3.0]), None);
         assert_eq!(value("__nv_nonsense", &[1.0]), None);
     }
