@@ -65,7 +65,7 @@ pub(crate) fn lower_noting(
     Ok(Lowered { module: lowered, kernels })
 }
 
-/// The shared memory that the kernels of a verified module need, whatever a machine has.
+/// The shared memory that the kernels of a verified module need, also where a machine has less.
 ///
 /// # Errors
 /// When an operation cannot be lowered at all.
@@ -73,7 +73,8 @@ pub fn shared_bytes(module: &Module, target: &dyn LaneTarget) -> Result<u64> {
     let mut most = 0;
     for kernel in func::kernels(module) {
         let mut planner = Planner::new(&start_facts(module, kernel.op, target)?, target);
-        most = most.max(shared::bytes(module, kernel.op, &mut planner, ops::needs())?);
+        let memory = (ops::needs(), target.machine().shared_bytes);
+        most = most.max(shared::bytes(module, kernel.op, &mut planner, memory)?);
     }
     Ok(u64::from(most))
 }

@@ -61,6 +61,9 @@ pub(crate) enum Barrier {
     Cluster,
 }
 
+/// Conversions go through no less memory: below it most of their time is that of barriers.
+const LEAST_BYTES: u32 = 8 << 10;
+
 /// What scratch memory an operation needs, if any.
 pub(crate) type NeedOf = fn(&mut Planner, &Module, Op) -> Result<Need>;
 
@@ -150,6 +153,16 @@ impl Planner {
         self.plans.insert(key, plan.clone());
         Ok(plan)
     }
+
+    /// Lets conversions go through half the memory, in more rounds; whether they may.
+    fn shrink(&mut self) -> bool {
+        let may = self.facts.max_bytes > LEAST_BYTES;
+        if may {
+            self.facts.max_bytes /= 2;
+            self.plans.clear();
+        }
+        may
+    }
 }
 
 impl Planner {
@@ -205,6 +218,7 @@ impl SharedPlan {
 }
 
 /// Plans the memory of a kernel on a machine that has so many bytes of it, where operations need what a table says.
+/// Where it does not fit, conversions go through less of it.
 ///
 /// # Errors
 /// When an operation has no plan, or the machine has too little memory: then with what needs how much.
@@ -214,8 +228,7 @@ pub(crate) fn plan(
     planner: &mut Planner,
     (needs, limit): (&Needs, u32),
 ) -> Result<SharedPlan> {
-    let buffers = buffers(module, kernel, planner, needs)?;
-    let (offsets, bytes) = place::place(&buffers.requests());
+    let Placed { buffers, offsets, bytes } = placed(module, kernel, planner, (needs, limit))?;
     if bytes > limit {
         return Err(too_large(module, kernel, &buffers, bytes, limit));
     }
@@ -227,12 +240,40 @@ pub(crate) fn plan(
     Ok(SharedPlan { offsets, barriers, orders_device, read_at_end, buffers: facts, bytes })
 }
 
-/// The bytes that a plan for a kernel would take.
+/// The bytes that a plan for a kernel would take, on a machine that has so many.
 ///
 /// # Errors
 /// When an operation has no plan.
-pub(crate) fn bytes(module: &Module, kernel: Op, planner: &mut Planner, needs: &Needs) -> Result<u32> {
-    Ok(place::place(&buffers(module, kernel, planner, needs)?.requests()).1)
+pub(crate) fn bytes(
+    module: &Module,
+    kernel: Op,
+    planner: &mut Planner,
+    memory: (&Needs, u32),
+) -> Result<u32> {
+    Ok(placed(module, kernel, planner, memory)?.bytes)
+}
+
+/// Buffers with their places.
+struct Placed {
+    buffers: Buffers,
+    offsets: Vec<u32>,
+    bytes: u32,
+}
+
+/// The buffers of a kernel; conversions go through less memory where they do not fit.
+fn placed(
+    module: &Module,
+    kernel: Op,
+    planner: &mut Planner,
+    (needs, limit): (&Needs, u32),
+) -> Result<Placed> {
+    loop {
+        let buffers = buffers(module, kernel, planner, needs)?;
+        let (offsets, bytes) = place::place(&buffers.requests());
+        if bytes <= limit || !planner.shrink() {
+            return Ok(Placed { buffers, offsets, bytes });
+        }
+    }
 }
 
 fn buffers(module: &Module, kernel: Op, planner: &mut Planner, needs: &Needs) -> Result<Buffers> {

@@ -137,6 +137,28 @@ fn addresses(
     .expect("a string");
 }
 
+/// A kilobyte of memory that is written in front of a chain, and read behind it: what is stored there is written over.
+fn holding(way: Way, body: &str) -> String {
+    let layout = format!(
+        "#ttg.blocked<{{sizePerThread = [1], threadsPerWarp = [{}], warpsPerCTA = [{}], order = [0]}}>",
+        way.lanes(),
+        way.warps
+    );
+    let memory = "!ttg.memdesc<256xi32, #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>, \
+                  #ttg.shared_memory>";
+    let [numbers, pointers] = ["i32", "!tt.ptr<i32>"].map(|elem| format!("tensor<256x{elem}, {layout}>"));
+    let (front, store) = body.rsplit_once("  tt.store").expect("a chain ends with a store");
+    format!(
+        "  %hr = tt.make_range {{end = 256 : i32, start = 0 : i32}} : {numbers}
+  %hm = ttg.local_alloc %hr : ({numbers}) -> {memory}
+{front}  %hv = ttg.local_load %hm : {memory} -> {numbers}
+  %hs = tt.splat %out : !tt.ptr<i32> -> {pointers}
+  %hp = tt.addptr %hs, %hr : {pointers}, {numbers}
+  tt.store %hp, %hv : {pointers}
+  tt.store{store}"
+    )
+}
+
 /// A kernel that loads a block, converts it again and again, and stores it.
 fn chain(random: &mut Random, way: Way, shape: [usize; 2], elem: &str) -> String {
     let block = |layout: &str| format!("tensor<{}x{}x{elem}, {layout}>", shape[0], shape[1]);
@@ -173,6 +195,11 @@ fn chain(random: &mut Random, way: Way, shape: [usize; 2], elem: &str) -> String
         last = next;
     }
     writeln!(body, "  tt.store %y, %v{STEPS} : {pointers}").expect("a string");
+    kernel(way, elem, &body)
+}
+
+/// A kernel with this body.
+fn kernel(way: Way, elem: &str, body: &str) -> String {
     let (warps, lanes) = (way.warps, way.lanes());
     format!(
         "module attributes {{\"ttg.num-ctas\" = 1 : i32, \"ttg.num-warps\" = {warps} : i32, \"ttg.threads-per-warp\" = {lanes} : i32}} {{
@@ -237,6 +264,33 @@ fn conversions_keep_every_element() {
         let text = chain(&mut random, way, shape, elem);
         assert_eq!(run(&text, way, &input), input, "{}, {} warps\n{text}", way.arch, way.warps);
     }
+}
+
+#[test]
+fn conversions_of_blocks_as_large_as_the_memory_go_in_rounds() {
+    let way = Way { arch: Arch::Gfx942, warps: 4 };
+    let (shape, elem) = ([128, 128], "i32");
+    let block = |layout: &str| format!("tensor<128x128x{elem}, {layout}>");
+    let rows = "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 16], warpsPerCTA = [4, 1], order = [1, 0]}>";
+    let matrix = |turned: bool| {
+        format!(
+            "#ttg.amd_mfma<{{version = 3, warpsPerCTA = [2, 2], instrShape = [32, 32, 8], isTransposed = {turned}}}>"
+        )
+    };
+    let mut body = String::new();
+    addresses(&mut body, "x", "%in", shape, (elem, rows));
+    addresses(&mut body, "y", "%out", shape, (elem, rows));
+    body += &format!("  %v0 = tt.load %x : tensor<128x128x!tt.ptr<{elem}>, {rows}>\n");
+    let layouts = [rows.to_owned(), matrix(true), matrix(false), rows.to_owned()];
+    for (step, pair) in layouts.windows(2).enumerate() {
+        let [from, to] = [&pair[0], &pair[1]].map(|layout| block(layout));
+        body += &format!("  %v{} = ttg.convert_layout %v{step} : {from} -> {to}\n", step + 1);
+    }
+    body += &format!("  tt.store %y, %v3 : tensor<128x128x!tt.ptr<{elem}>, {rows}>\n");
+    let text = kernel(way, elem, &holding(way, &body));
+    let mut random = Random::fresh();
+    let input: Vec<u8> = (0..shape[0] * shape[1] * 4).map(|_| random.below(256) as u8).collect();
+    assert_eq!(run(&text, way, &input), input, "{text}");
 }
 
 /// A kernel that copies 32-bit numbers to LDS, so many by each lane, waits for all but so many copies, and stores what
