@@ -7,11 +7,12 @@ each operation of the language is run by the native engine. Rules and results ar
 import linecache
 import os
 import sys
+import threading
 
 from .. import _core, knobs
 from ._body import body_of
 
-__all__ = ["InterpretedFunction", "KernelValue", "body_of", "current_place", "run_grid", "to_numpy"]
+__all__ = ["InterpretedFunction", "KernelValue", "body_of", "current_place", "run_another", "run_grid", "to_numpy"]
 
 KernelValue = _core.KernelValue
 
@@ -25,20 +26,77 @@ class InterpretedFunction:
     """No @jit function is an instance: interpreted or compiled, they are all `JITFunction`."""
 
 
-def run_grid(kernel, grid, args, named):
-    """Runs the programs of a grid, x fastest; only one of them if `knobs.runtime.interpret_program` names it."""
-    body = body_of(kernel)
-    chosen = knobs.runtime.interpret_program
-    programs = [_chosen(chosen, grid)] if chosen else _programs(grid)
-    for program in programs:
+# Programs that may wait in the middle of each other, and the calls of Python that each may need.
+_MOST_OPEN = 400
+_CALLS = 50
+
+# The launches that run, each inside the one before it.
+_threads = threading.local()
+
+
+class _Launch:
+    """The programs of a launch, of which those that have not begun may run in the middle of one that waits."""
+
+    def __init__(self, kernel, programs, args, named):
+        self.kernel = kernel
+        self.body = body_of(kernel)
+        self.programs = iter(programs)
+        self.args = args
+        self.named = named
+        self.program = None
+        self.open = 0
+
+    def run_next(self):
+        """Runs the next program to its end. Returns whether there was one."""
+        self.program = program = next(self.programs, None)
+        if program is None:
+            return False
         _core.eager_enter(*program)
         try:
-            body(*args, **named)
+            self.body(*self.args, **self.named)
         except Exception as error:
-            note = f"in program {program} of kernel {kernel.__name__}"
+            note = f"in program {program} of kernel {self.kernel.__name__}"
             if note not in getattr(error, "__notes__", ()):
                 error.add_note(note)
             raise
+        return True
+
+    def run_another(self):
+        """Runs the next program in the middle of the one that runs. Returns whether there was one."""
+        if self.open == _MOST_OPEN:
+            return False
+        waiting, limit = self.program, sys.getrecursionlimit()
+        self.open += 1
+        if self.open == 1:
+            sys.setrecursionlimit(limit + _MOST_OPEN * _CALLS)
+        try:
+            ran = self.run_next()
+        finally:
+            self.open -= 1
+            if self.open == 0:
+                sys.setrecursionlimit(limit)
+            self.program = waiting
+        if ran:
+            _core.eager_enter(*waiting)
+        return ran
+
+
+def run_grid(kernel, grid, args, named):
+    """Runs the programs of a grid, x fastest; only one of them if `knobs.runtime.interpret_program` names it."""
+    chosen = knobs.runtime.interpret_program
+    launch = _Launch(kernel, [_chosen(chosen, grid)] if chosen else _programs(grid), args, named)
+    launches = _threads.__dict__.setdefault("launches", [])
+    launches.append(launch)
+    try:
+        while launch.run_next():
+            pass
+    finally:
+        launches.pop()
+
+
+def run_another():
+    """Runs the next program of the launch in the middle of the one that waits. Returns whether there was one."""
+    return _threads.launches[-1].run_another()
 
 
 def _programs(grid):

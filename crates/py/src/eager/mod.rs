@@ -12,6 +12,7 @@ mod show;
 mod sites;
 mod state;
 mod value;
+mod waiting;
 
 pub(crate) use launch::{Launched, launch};
 pub(crate) use perform::{assigned, call, enter_program, is_running, set_extensions};

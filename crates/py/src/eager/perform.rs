@@ -5,6 +5,7 @@ use super::result::Results;
 use super::sites;
 use super::state::{self, State};
 use super::value::KernelValue;
+use super::waiting;
 use crate::errors::{eager_to_py, guard, of_class};
 use crate::kernel::globals::PyGlobals;
 use frontend::eager::Action;
@@ -14,7 +15,7 @@ use pyo3::prelude::{Bound, PyAny, PyErr, PyResult, Python, pyfunction};
 use pyo3::types::{PyAnyMethods, PyBool, PyDict, PyDictMethods, PyFloat, PyInt, PyTuple, PyTupleMethods};
 use runtime::eager::{Question, Ready};
 use std::rc::Rc;
-use ttir::interp::{BlockData, Hooks, RunError};
+use ttir::interp::{BlockData, Hooks, RunError, RunErrorKind};
 
 /// An operation as Python asks for it.
 #[derive(Clone, Copy)]
@@ -96,7 +97,19 @@ pub(super) fn perform<'py>(
         Some(ready) => ready,
         None => guard(|| build(py, ask, (args, keywords), &encoded.key, &globals))?,
     };
-    let parts = guard(|| run(py, &ready, &encoded.parts))?;
+    let parts = loop {
+        match guard(|| run(py, &ready, &encoded.parts))? {
+            Ran::Done { parts, is_due: false } => break parts,
+            Ran::Done { parts, is_due: true } => {
+                if let Some(error) = waiting::give_way(py)? {
+                    return Err(run_error(py, error));
+                }
+                break parts;
+            }
+            Ran::Waits(error) if !waiting::run_another(py)? => return Err(run_error(py, error)),
+            Ran::Waits(_) => {}
+        }
+    };
     state::with(|state| {
         let method = match ask {
             Ask::Attribute(name) => Some((args[0], name)),
@@ -155,15 +168,28 @@ fn build<'py>(
     Ok(ready)
 }
 
+/// What came of running a step.
+enum Ran {
+    /// Its results, and whether the program has waited long enough for others to run.
+    Done { parts: Vec<BlockData>, is_due: bool },
+    /// It waits for what another program writes.
+    Waits(RunError),
+}
+
 /// Runs a step; errors and undefined elements get the line of the kernel.
-fn run(py: Python<'_>, ready: &Ready, parts: &[BlockData]) -> PyResult<Vec<BlockData>> {
+fn run(py: Python<'_>, ready: &Ready, parts: &[BlockData]) -> PyResult<Ran> {
     let mut hooks = Watch { py, polls: 0, raised: None };
-    let result = state::with(|state: &mut State| Ok(state.session.run(ready, parts, &mut hooks)))?;
+    let (result, is_due) = state::with(|state: &mut State| {
+        let result = state.session.run(ready, parts, &mut hooks);
+        Ok((result, state.session.running().is_some_and(|running| running.memory.take_due())))
+    })?;
     match result {
         Ok(parts) => {
             let here = || place(py).map(|place| place.to_string());
-            Ok(parts.into_iter().map(|part| part.placed(here)).collect())
+            let parts = parts.into_iter().map(|part| part.placed(here)).collect();
+            Ok(Ran::Done { parts, is_due })
         }
+        Err(error) if error.kind == RunErrorKind::Waits && hooks.raised.is_none() => Ok(Ran::Waits(error)),
         Err(error) => Err(hooks.raised.unwrap_or_else(|| run_error(py, error))),
     }
 }
@@ -271,6 +297,7 @@ pub(crate) fn enter_program(x: u32, y: u32, z: u32) -> PyResult<()> {
     state::with(|state| {
         if let Some(running) = state.session.running() {
             running.standing.program = [x, y, z];
+            running.memory.changed();
         }
         Ok(())
     })

@@ -111,6 +111,9 @@ pub(crate) fn load(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
     let (order, elements) = (Order::of(access), Elements::new(ty, &addresses, mask.as_ref()));
     interpreter.acquire(order, elements);
     interpreter.touch_block(op, order.reading(), ty, elements, None);
+    if order.is_atomic {
+        interpreter.memory.found_unchanged();
+    }
     if let Some(data) = load_plainly(interpreter, ty, &addresses, mask.as_ref(), other.as_ref()) {
         interpreter.set_result(op, data);
         return Ok(());
@@ -184,6 +187,7 @@ pub(crate) fn store(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
     let size = elem_bytes(element_ty);
     let (order, elements) = (Order::of(access), Elements::new(ty, &addresses, mask.as_ref()));
     interpreter.touch_block(op, order.writing(), ty, elements, Some(&values));
+    interpreter.memory.changed();
     if order.is_atomic {
         interpreter.release(order, elements.each().map(|(_, address)| address), false);
     }

@@ -1,8 +1,9 @@
-//! Atomic read-modify-write and compare-and-swap. Programs run one after another, so plain accesses are atomic.
+//! Atomic read-modify-write, compare-and-swap, and waiting for a value. Operations of programs never run at the same
+//! time, so plain accesses are atomic.
 
 use super::access::{Element, mask};
 use super::data::Data;
-use super::error::RunErrorKind;
+use super::error::{RunError, RunErrorKind};
 use super::interpreter::{Entry, Interpreter, Outcome};
 use super::track::{Elements, Order};
 use crate::ops;
@@ -83,7 +84,7 @@ pub(crate) fn cas(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
     })
 }
 
-/// Whether memory holds a value. Nobody writes while a program waits, as programs run one after another.
+/// Whether memory holds a value; without a time limit other programs run until it does.
 pub(crate) fn poll(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
     let poll = AtomicPollOp::new(interpreter.module, op);
     let (addresses, expected) =
@@ -91,29 +92,43 @@ pub(crate) fn poll(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
     let ty = interpreter.module.ty(poll.expected());
     let (dims, element_ty) = (shape(ty), elem(ty));
     let element = |position| Element { op, shape: dims, position, pointer: Some(poll.ptr()) };
-    let mut seen = vec![0; numel(ty) as usize];
-    for position in 0..seen.len() {
+    let positions = 0..numel(ty) as usize;
+    for position in positions.clone() {
         interpreter.require(element(position), &addresses, "the address")?;
         interpreter.require(element(position), &expected, "the value")?;
     }
+    let seen = loop {
+        let found = positions
+            .clone()
+            .map(|position| interpreter.read_element(element(position), addresses.at(position), element_ty));
+        let found = found.collect::<Outcome<Vec<u64>>>()?;
+        let differs = positions.clone().find(|&position| found[position] != expected.at(position));
+        match differs {
+            Some(position) if poll.timeout().is_none() => {
+                if !interpreter.run_another()? {
+                    let [wanted, found] = [expected.at(position), found[position]];
+                    return Err(nobody_writes(interpreter, op, element_ty, [wanted, found]));
+                }
+            }
+            _ => break found,
+        }
+    };
     let (order, elements) =
         (Order::of(AccessOp::new(interpreter.module, op)), Elements::new(ty, &addresses, None));
     interpreter.acquire(order, elements);
     interpreter.touch_block(op, order.reading(), ty, elements, None);
-    for (position, seen) in seen.iter_mut().enumerate() {
-        let found = interpreter.read_element(element(position), addresses.at(position), element_ty)?;
-        let wanted = expected.at(position);
-        *seen = u64::from(found == wanted);
-        if found != wanted && poll.timeout().is_none() {
-            let [wanted, found] = [wanted, found].map(|bits| signed(element_ty, bits));
-            let message = format!(
-                "the program waits for {wanted} and memory holds {found}: programs run one after another here, so nobody will write it"
-            );
-            return Err(interpreter.error(op, RunErrorKind::Unsupported, message));
-        }
-    }
-    interpreter.set_result(op, Data::each(seen));
+    let seen = seen.iter().enumerate().map(|(position, &found)| u64::from(found == expected.at(position)));
+    interpreter.set_result(op, Data::each(seen.collect::<Vec<_>>()));
     Ok(())
+}
+
+/// The error of a program that waits for a value, of which no program is left that could write it.
+fn nobody_writes(interpreter: &Interpreter<'_>, op: Op, ty: Type, bits: [u64; 2]) -> Box<RunError> {
+    let [wanted, found] = bits.map(|bits| signed(ty, bits));
+    let message = format!(
+        "the program waits for {wanted} and memory holds {found}: no program is left here that could write it"
+    );
+    interpreter.error(op, RunErrorKind::Waits, message)
 }
 
 fn update(
@@ -152,6 +167,11 @@ fn update(
         released.push(address);
     }
     interpreter.touch(op, order.reading(), ty, kept.into_iter(), None);
+    if changed.is_empty() {
+        interpreter.memory.found_unchanged();
+    } else {
+        interpreter.memory.changed();
+    }
     interpreter.touch(op, order.writing(), ty, changed.into_iter(), None);
     interpreter.release(order, released.into_iter(), true);
     interpreter.set_result(op, Data::each(results));

@@ -167,6 +167,7 @@ pub(crate) fn run_while(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()
     let mut carried = interpreter.operands(op);
     loop {
         interpreter.poll(op)?;
+        interpreter.give_way(op)?;
         let mut passed = interpreter.run_block(of.before(), &carried)?;
         let rest = passed.split_off(1);
         if interpreter.decided(op, &passed[0], "the condition of the loop")? & 1 == 0 {

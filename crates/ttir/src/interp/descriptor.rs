@@ -168,6 +168,7 @@ fn write(
         None => (Doing::Write, Some(&values)),
     };
     interpreter.touch(op, doing, interpreter.module.ty(source), spots(&descriptor, places), written);
+    interpreter.memory.changed();
     let pointer = Some(DescriptorAccessOp::new(interpreter.module, op).desc());
     for (position, place) in places.iter().enumerate() {
         let Some(address) = descriptor.address(place) else { continue };

@@ -15,6 +15,8 @@ pub enum RunErrorKind {
     Assertion,
     /// Accesses of two programs that nothing orders.
     Race,
+    /// The program waits for another one, which does not run.
+    Waits,
     /// The program does what the interpreter cannot.
     Unsupported,
     /// The caller asked to stop.

@@ -4,6 +4,7 @@ use super::Hooks;
 use super::data::{Data, Origin, Side, Undefined};
 use super::error::{RunError, RunErrorKind};
 use super::memory::Memory;
+use super::others::Others;
 use super::positions::coordinates;
 use super::whole;
 use crate::types::{elem, shape};
@@ -37,6 +38,8 @@ pub(crate) struct Interpreter<'a> {
     pub(crate) program: [u32; 3],
     /// How many calls are open.
     pub(crate) depth: usize,
+    /// The programs that follow, where all of them run here.
+    pub(super) others: Option<Others>,
     handler: FindHandler,
     watched: bool,
     frame: Vec<Option<Data>>,
@@ -52,7 +55,18 @@ impl<'a> Interpreter<'a> {
     ) -> Interpreter<'a> {
         let frame = vec![None; module.num_values()];
         let watched = hooks.watches();
-        Interpreter { module, memory, hooks, grid, program: [0; 3], depth: 0, handler, watched, frame }
+        Interpreter {
+            module,
+            memory,
+            hooks,
+            grid,
+            program: [0; 3],
+            depth: 0,
+            others: None,
+            handler,
+            watched,
+            frame,
+        }
     }
 
     /// Runs a block with these arguments; gives the operands of its terminator.

@@ -5,6 +5,7 @@
 //! access outside every allocation is an error that names the nearest one.
 
 use super::RunError;
+use super::idle::Idle;
 use super::races::{Race, Races};
 use crate::types::elem_bytes;
 use ir::Type;
@@ -83,6 +84,8 @@ pub struct Memory {
     next: u64,
     /// The arguments that point into it, by the names of their parameters.
     pointers: Vec<(String, u64)>,
+    /// How long nothing has been written.
+    idle: Idle,
     /// Who touched it, if anybody wants to know.
     pub(crate) races: Option<Box<Races>>,
 }
@@ -121,6 +124,33 @@ impl Memory {
     /// Looks for races between the programs of a launch from now on.
     pub fn watch_races(&mut self, grid: [u32; 3]) {
         self.races = Some(Box::new(Races::new(grid)));
+    }
+
+    /// Takes note that an atomic or a volatile load left memory as it was.
+    pub(crate) fn found_unchanged(&mut self) {
+        self.idle.found_unchanged();
+    }
+
+    /// Takes note that memory is written, or that another program runs.
+    pub fn changed(&mut self) {
+        self.idle = Idle::default();
+    }
+
+    /// Whether the program that runs waits, so that others should run now; asked once each time.
+    pub fn take_due(&mut self) -> bool {
+        self.idle.take_due()
+    }
+
+    /// The error of a program that waits, where nobody else can run.
+    pub fn waits_for_ever(&self, program: [u32; 3]) -> Option<RunError> {
+        self.idle.waits_for_ever(program)
+    }
+
+    /// The program that runs stands still while others run.
+    pub fn suspend(&mut self) {
+        if let Some(races) = &mut self.races {
+            races.suspend();
+        }
     }
 
     /// The races that were found, as an error. `place` says where in the source a place is that [`super::Hooks::place`]

@@ -34,14 +34,17 @@ mod external;
 mod external_bits;
 mod external_directed;
 mod handlers;
+mod idle;
 mod interpreter;
 mod memory;
 mod multiply;
+mod others;
 mod positions;
 mod races;
 mod shape;
 mod step;
 mod track;
+mod waiting;
 mod whole;
 
 pub use debug::{PrintedElement, print_line};
@@ -121,15 +124,8 @@ pub fn run(
     let function = control::kernel(&interpreter, kernel)?;
     control::name_pointers(&mut interpreter, function, args);
     let args = control::arguments(&interpreter, function, args)?;
-    for z in 0..grid[2] {
-        for y in 0..grid[1] {
-            for x in 0..grid[0] {
-                interpreter.program = [x, y, z];
-                interpreter.poll(function)?;
-                control::call(&mut interpreter, function, &args)?;
-            }
-        }
-    }
+    interpreter.others = Some(others::Others::new(grid, function, args));
+    while interpreter.run_next()? {}
     let place = |op| module.locs.describe(module.loc(ir::Op::from_u32(op)));
     memory.races(&place).map_or(Ok(()), Err)
 }

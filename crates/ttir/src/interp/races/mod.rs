@@ -139,6 +139,8 @@ pub(crate) struct Races {
     program: u32,
     time: u32,
     seen: Clock,
+    /// The same of programs that stand still while others run.
+    suspended: FxHashMap<u32, (u32, Clock)>,
     sites: Vec<Site>,
     site_numbers: FxHashMap<Site, u32>,
     accesses: Vec<Access>,
@@ -162,6 +164,7 @@ impl Races {
             program: 0,
             time: 1,
             seen: Clock::new(programs),
+            suspended: FxHashMap::default(),
             sites: Vec::new(),
             site_numbers: FxHashMap::default(),
             accesses: vec![nobody],
@@ -174,10 +177,20 @@ impl Races {
         }
     }
 
-    /// A program runs from now on, if it does not yet; none runs twice.
+    /// The program that runs stands still until it is entered again.
+    pub(crate) fn suspend(&mut self) {
+        let programs = self.grid.iter().map(|&size| u64::from(size)).product();
+        let seen = std::mem::replace(&mut self.seen, Clock::new(programs));
+        self.suspended.insert(self.program, (self.time, seen));
+    }
+
+    /// A program runs from now on, if it does not yet; one that was not suspended begins.
     fn enter(&mut self, [x, y, z]: [u32; 3]) {
         let program = (z * self.grid[1] + y) * self.grid[0] + x;
-        if program != self.program {
+        if let Some((time, seen)) = self.suspended.remove(&program) {
+            (self.program, self.time, self.seen) = (program, time + 1, seen);
+            self.current.clear();
+        } else if program != self.program {
             let programs = self.grid.iter().map(|&size| u64::from(size)).product();
             (self.program, self.time, self.seen) = (program, 1, Clock::new(programs));
             self.current.clear();
