@@ -9,13 +9,12 @@
 //!
 //! Machine code keeps a load behind a barrier where it stands, so that a program would wait for memory once in front of
 //! the barrier and once behind it. Loads move past what neither writes nor has another effect, where lanes hold little
-//! meanwhile: registers that are held over a wait cost programs on a multiprocessor, which hide more than this does. Left
-//! out: loads behind a loop or a condition do not move past it.
+//! meanwhile: registers that are held over a wait cost programs on a multiprocessor, which hide more than this does.
+//! Left out: loads behind a loop or a condition do not move past it.
 
 use super::assign_layouts::bases::{Bases, Reach, strides};
 use super::context::Context;
 use crate::Encoding;
-use crate::ops::convert::ConvertLayoutOp;
 use ir::pass::PassRow;
 use ir::{Block, Diagnostic, Module, Op, Traits, Value};
 use rustc_hash::FxHashMap;
@@ -27,9 +26,9 @@ use ttir::types::{elem, elem_bytes, is_tensor, shape};
 pub static LOAD_EARLY: PassRow =
     PassRow { name: "load-early", doc: "Lets loads begin in front of what all warps wait at.", run };
 
-/// Bytes that a lane may hold while all warps wait for parts of a reduction, and for a conversion. Rows of a norm are held
-/// over its sums: where weights of 16 bytes a lane were loaded in front of these as well, 16 warps ran at 0.9 of their
-/// speed on an H200, as fewer programs fit.
+/// Bytes that a lane may hold while all warps wait for parts of a reduction, and for a conversion. Rows of a norm are
+/// held over its sums: where weights of 16 bytes a lane were loaded in front of these as well, 16 warps ran at 0.9 of
+/// their speed on an H200, as fewer programs fit.
 const OVER_REDUCTION: u64 = 48;
 const OVER_CONVERSION: u64 = 128;
 
@@ -53,7 +52,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 fn may_gain(module: &Module, block: Block) -> bool {
     let mut behind = false;
     module.ops(block).any(|op| {
-        behind |= ConvertLayoutOp::of(module, op).is_some() || CombineOp::of(module, op).is_some();
+        behind |= module.has(op, Traits::RELAYOUT) || CombineOp::of(module, op).is_some();
         behind && is_load_of_block(module, op)
     })
 }
@@ -200,13 +199,15 @@ fn can_move(module: &Module, op: Op) -> bool {
 /// Bytes that a lane may hold over an operation in which all warps wait for each other, as elements go from one to
 /// another; `None` for others.
 fn most_over(module: &Module, op: Op) -> Option<u64> {
-    if let Some(convert) = ConvertLayoutOp::of(module, op) {
-        let [from, to] = [convert.src(), convert.result()].map(|value| bases_of(module, value));
-        let waits = from.zip(to).is_none_or(|(from, to)| from.reach(&to) >= Reach::Warps);
-        return waits.then_some(OVER_CONVERSION);
+    if module.has(op, Traits::RELAYOUT) {
+        let values = module.operands(op).iter().chain(module.results(op));
+        let bases: Option<Vec<Bases>> = values.map(|&value| bases_of(module, value)).collect();
+        let stays =
+            bases.is_some_and(|bases| bases.windows(2).all(|pair| pair[0].reach(&pair[1]) < Reach::Warps));
+        return (!stays).then_some(OVER_CONVERSION);
     }
     let combine = CombineOp::of(module, op)?;
-    let first = module.operands(op)[0];
+    let first = *combine.srcs().first()?;
     let shape = shape(module.ty(first));
     let (stride, size) = (strides(shape)[combine.axis()], shape[combine.axis()] as u64);
     let is_along = |word: &u64| !(word / stride).is_multiple_of(size);
