@@ -155,26 +155,31 @@ impl Module {
     // --- operations: reading ---
 
     /// The declaration of an operation.
+    #[inline]
     pub fn row(&self, op: Op) -> &'static OpRow {
         self.ops[op].row
     }
 
     /// Whether an operation is of this kind.
+    #[inline]
     pub fn is(&self, op: Op, row: &OpRow) -> bool {
         self.ops[op].row.is(row)
     }
 
     /// Whether an operation has these properties.
+    #[inline]
     pub fn has(&self, op: Op, traits: Traits) -> bool {
         self.ops[op].row.traits.has(traits)
     }
 
     /// All operands.
+    #[inline]
     pub fn operands(&self, op: Op) -> &[Value] {
         &self.ops[op].operands
     }
 
     /// One operand.
+    #[inline]
     pub fn operand(&self, op: Op, index: usize) -> Value {
         self.ops[op].operands[index]
     }
@@ -208,6 +213,7 @@ impl Module {
     }
 
     /// All results.
+    #[inline]
     pub fn results(&self, op: Op) -> &[Value] {
         &self.ops[op].results
     }
@@ -225,11 +231,13 @@ impl Module {
     }
 
     /// One result.
+    #[inline]
     pub fn result(&self, op: Op, index: usize) -> Value {
         self.ops[op].results[index]
     }
 
     /// The attribute slots.
+    #[inline]
     pub fn attrs(&self, op: Op) -> &[Option<Attr>] {
         &self.ops[op].attrs
     }
@@ -265,6 +273,7 @@ impl Module {
     }
 
     /// The regions an operation owns.
+    #[inline]
     pub fn regions(&self, op: Op) -> &[Region] {
         &self.ops[op].regions
     }
@@ -285,6 +294,7 @@ impl Module {
     }
 
     /// The block an operation stands in.
+    #[inline]
     pub fn block_of(&self, op: Op) -> Option<Block> {
         self.ops[op].parent
     }
@@ -295,6 +305,7 @@ impl Module {
     }
 
     /// The next operation in the block.
+    #[inline]
     pub fn next(&self, op: Op) -> Option<Op> {
         self.ops[op].next
     }
@@ -307,6 +318,7 @@ impl Module {
     // --- blocks and regions: reading ---
 
     /// The blocks of a region.
+    #[inline]
     pub fn blocks(&self, region: Region) -> &[Block] {
         &self.regions[region].blocks
     }
@@ -338,6 +350,7 @@ impl Module {
     }
 
     /// The arguments of a block.
+    #[inline]
     pub fn args(&self, block: Block) -> &[Value] {
         &self.blocks[block].args
     }
@@ -413,6 +426,7 @@ impl Module {
     // --- values ---
 
     /// The type of a value.
+    #[inline]
     pub fn ty(&self, value: Value) -> Type {
         self.values[value].ty
     }
@@ -423,6 +437,7 @@ impl Module {
     }
 
     /// Where a value comes from.
+    #[inline]
     pub fn def(&self, value: Value) -> Def {
         self.values[value].def
     }
@@ -433,6 +448,7 @@ impl Module {
     }
 
     /// Every operand slot that holds a value.
+    #[inline]
     pub fn uses(&self, value: Value) -> &[(Op, u32)] {
         &self.values[value].uses
     }
