@@ -138,9 +138,12 @@ pub fn callee(module: &Module, op: Op) -> Option<Op> {
 /// Whether an operation gives pointers that are none of its operands.
 fn makes_pointers(module: &Module, op: Op) -> bool {
     let gives = |values: &[Value]| values.iter().any(|&value| is_followed(module.ty(value)));
+    if !gives(module.results(op)) {
+        return false;
+    }
     let hands_on = [&FOR, &WHILE, &IF].iter().any(|row| module.is(op, row)) || callee(module, op).is_some();
     let moves = module.has(op, Traits::PURE) && module.regions(op).is_empty() && gives(module.operands(op));
-    gives(module.results(op)) && !hands_on && !moves
+    !hands_on && !moves
 }
 
 /// Whether an operation may store.
@@ -166,6 +169,11 @@ pub fn effect(module: &Module, op: Op, group: usize) -> Effect {
 
 /// Pairs of values of which the second may be the first, or a view of it: memory is what a type says.
 pub fn flows(module: &Module, op: Op, is_memory: fn(Type) -> bool) -> Vec<(Value, Value)> {
+    // Most operations compute.
+    let computes = module.has(op, Traits::PURE) && !module.has(op, Traits::TERMINATOR);
+    if computes && !module.results(op).iter().any(|&result| is_memory(module.ty(result))) {
+        return Vec::new();
+    }
     let zip = |from: &[Value], to: &[Value]| from.iter().copied().zip(to.iter().copied()).collect::<Vec<_>>();
     if let Some(of) = ForOp::of(module, op) {
         return [zip(of.inits(), of.carried()), zip(of.inits(), of.results())].concat();

@@ -17,6 +17,7 @@ use super::{Barrier, Order};
 use ir::{Block, Effect, Module, Op, Traits, Value};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use ttgir::ops::async_copy::AsyncWaitOp;
 use ttgir::ops::barrier::{INIT_BARRIER, INVAL_BARRIER};
 use ttgir::ops::group_dot::{WARP_GROUP_DOT_WAIT, WarpGroupDotOp, WarpGroupDotWaitOp};
@@ -204,6 +205,13 @@ fn sorted<T: Ord + Copy>(items: impl Iterator<Item = T>) -> Vec<T> {
 /// What an operation touches, one side of its own barrier.
 type Accesses = State;
 
+/// An operation with what it touches before its own first barrier, and after its last if it has any.
+struct Step {
+    op: Op,
+    before: Accesses,
+    after: Option<Accesses>,
+}
+
 /// The operations that need a barrier in front; and whether other blocks may still read when a block is at its end.
 /// `program` is the barrier of all lanes of the program.
 pub(super) fn insert(
@@ -247,6 +255,8 @@ struct Walk<'a> {
     device: Device,
     program: Barrier,
     barriers: FxHashMap<Op, Barrier>,
+    /// The operations of blocks that matter here, in order: blocks of loops are walked several times.
+    steps: FxHashMap<Block, Rc<[Step]>>,
     /// Functions around; one that calls itself is refused where calls are lowered.
     calls: Vec<Op>,
 }
@@ -258,17 +268,49 @@ impl<'a> Walk<'a> {
         device: Device,
         program: Barrier,
     ) -> Walk<'a> {
-        Walk { module, buffers, offsets, device, program, barriers: FxHashMap::default(), calls: Vec::new() }
-    }
-
-    fn block(&mut self, block: Block, state: &mut State) {
-        for op in self.module.ops(block) {
-            self.op(op, state);
+        Walk {
+            module,
+            buffers,
+            offsets,
+            device,
+            program,
+            barriers: FxHashMap::default(),
+            steps: FxHashMap::default(),
+            calls: Vec::new(),
         }
     }
 
-    fn op(&mut self, op: Op, state: &mut State) {
-        let module = self.module;
+    fn block(&mut self, block: Block, state: &mut State) {
+        let steps = match self.steps.get(&block) {
+            Some(steps) => steps.clone(),
+            None => {
+                let steps: Rc<[Step]> = self.module.ops(block).filter_map(|op| self.step(op)).collect();
+                self.steps.insert(block, steps.clone());
+                steps
+            }
+        };
+        for step in steps.iter() {
+            self.walk(step, state);
+        }
+    }
+
+    /// `None` for an operation that touches nothing and waits for nothing.
+    fn step(&self, op: Op) -> Option<Step> {
+        let (module, buffers) = (self.module, self.buffers);
+        let computes = module.has(op, Traits::PURE) && module.regions(op).is_empty();
+        let mut operands = module.operands(op).iter();
+        let is_shared =
+            buffers.of_op.contains_key(&op) || operands.any(|operand| buffers.views.contains_key(operand));
+        if computes && !is_shared {
+            return None;
+        }
+        let (mut before, after) = self.accesses(op);
+        before.device = self.touches(op);
+        Some(Step { op, before, after })
+    }
+
+    fn walk(&mut self, step: &Step, state: &mut State) {
+        let (module, op) = (self.module, step.op);
         if let Some(callee) = callee(module, op) {
             if !self.calls.contains(&callee) {
                 self.calls.push(callee);
@@ -288,20 +330,20 @@ impl<'a> Walk<'a> {
             }
             *state = after;
         } else if module.is(op, &WARP_SPECIALIZE) {
-            self.roles(op, state);
+            self.roles(step, state);
         } else {
-            self.plain(op, state);
+            self.plain(step, state);
         }
     }
 
     /// Regions that run at the same time, between two barriers of all warps. A barrier in one of them orders its own
     /// warps alone, and what two of them touch they order by barriers in memory.
-    fn roles(&mut self, op: Op, state: &mut State) {
+    fn roles(&mut self, step: &Step, state: &mut State) {
+        let op = step.op;
         if let Some(barrier) = self.barriers.get(&op) {
             state.wait(*barrier, self.program);
         }
-        let (captures, _) = self.accesses(op);
-        if let Some(barrier) = state.conflicts(self.module, &captures, self.program) {
+        if let Some(barrier) = state.conflicts(self.module, &step.before, self.program) {
             self.barriers.insert(op, barrier);
         }
         state.wait(Barrier::Block, self.program);
@@ -367,14 +409,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn plain(&mut self, op: Op, state: &mut State) {
+    fn plain(&mut self, step: &Step, state: &mut State) {
+        let Step { op, before, after } = step;
+        let op = *op;
         let own = waits_itself(self.module, op).then_some(Barrier::Cluster);
         if let Some(barrier) = own.max(self.barriers.get(&op).copied()) {
             state.wait(barrier, self.program);
         }
-        let (mut before, after) = self.accesses(op);
-        before.device = self.touches(op);
-        if let Some(barrier) = state.conflicts(self.module, &before, self.program) {
+        if let Some(barrier) = state.conflicts(self.module, before, self.program) {
             let barrier = self.barriers.get(&op).map_or(barrier, |known| barrier.max(*known));
             self.barriers.insert(op, barrier);
             state.wait(barrier, self.program);
@@ -383,10 +425,10 @@ impl<'a> Walk<'a> {
             // One that is not asynchronous waits for all.
             if dot.is_async() { state.begin_dot() } else { state.end_dots(0) }
         }
-        state.join(&before);
+        state.join(before);
         if let Some(after) = after {
             state.wait(after.strongest(self.program), self.program);
-            state.join(&after);
+            state.join(after);
         }
         if let Some(wait) = AsyncWaitOp::of(self.module, op) {
             let landed = state.copies.clone();

@@ -133,19 +133,21 @@ impl Buffers {
 
     /// Follows memory descriptors through views, loops, conditions and calls until nothing changes.
     fn find_views(&mut self, module: &Module, ops: &[Op]) {
+        let is_view = |value: Value| memdesc(module.ty(value)).is_some();
+        let mut ways = Vec::new();
+        for &op in ops {
+            let found = flows(module, op, |ty| memdesc(ty).is_some());
+            ways.extend(found.into_iter().filter(|&(from, _)| is_view(from)));
+            let made = module.results(op).first().filter(|&&result| is_view(result));
+            if let (Some(&buffer), Some(&result)) = (self.of_op.get(&op), made) {
+                self.join(result, &[buffer]);
+            }
+        }
         loop {
             let before: usize = self.views.values().map(Vec::len).sum();
-            for &op in ops {
-                for (from, to) in flows(module, op, |ty| memdesc(ty).is_some()) {
-                    if memdesc(module.ty(from)).is_some() {
-                        let buffers = self.views.get(&from).cloned().unwrap_or_default();
-                        self.join(to, &buffers);
-                    }
-                }
-                let made = module.results(op).first().filter(|&&result| memdesc(module.ty(result)).is_some());
-                if let (Some(&buffer), Some(&result)) = (self.of_op.get(&op), made) {
-                    self.join(result, &[buffer]);
-                }
+            for &(from, to) in &ways {
+                let buffers = self.views.get(&from).cloned().unwrap_or_default();
+                self.join(to, &buffers);
             }
             if self.views.values().map(Vec::len).sum::<usize>() == before {
                 return;
