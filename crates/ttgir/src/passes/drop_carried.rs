@@ -82,7 +82,8 @@ fn live_numbers(module: &Module, op: Op, body: Block) -> FxHashSet<usize> {
 
 /// Everything that an operation and what stands in its regions use.
 fn uses_inside(module: &Module, op: Op, stack: &mut Vec<Value>) {
-    for inner in module.walk(op) {
-        stack.extend(module.operands(inner));
+    stack.extend(module.operands(op));
+    if !module.regions(op).is_empty() {
+        module.walk(op)[1..].iter().for_each(|&inner| stack.extend(module.operands(inner)));
     }
 }

@@ -92,7 +92,8 @@ impl Walk<'_> {
             [] => must_see(op),
             _ => module.walk(op).into_iter().any(must_see),
         };
-        if self.fences.contains(&op) || is_needed() {
+        let is_touched = *open != Touches::default();
+        if self.fences.contains(&op) || is_touched && is_needed() {
             self.fences.insert(op);
             *open = Touches::default();
         }

@@ -102,7 +102,13 @@ pub(super) fn reads_what_is_written(module: &Module, load: Op, ops: &[Op]) -> bo
         module.row(op).writes() && !is_asm
             || module.operands(op).iter().any(|&value| is_pointer(module.ty(value)))
     };
-    let ops: Vec<Op> = ops.iter().copied().filter(|&op| shows(op)).collect();
+    // Most loops only load: then it does not matter from where pointers come.
+    let anywhere = Roots::default();
+    let writes = |op| {
+        let both = [Touches::ordinary(module, &anywhere, op), Touches::by_descriptor(module, &anywhere, op)];
+        both.iter().any(|touches| !touches.writes.is_empty())
+    };
+    let ops: Vec<Op> = ops.iter().copied().filter(|&op| shows(op) && writes(op)).collect();
     let mut functions = std::iter::successors(Some(load), |&op| module.parent_op(op));
     let Some(function) = functions.find(|&op| module.is(op, &FUNC)).filter(|_| !ops.is_empty()) else {
         return false;

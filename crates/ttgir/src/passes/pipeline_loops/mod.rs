@@ -51,6 +51,7 @@ use crate::module::NO_ROLES;
 use ir::pass::PassRow;
 use ir::{Attr, Diagnostic, Module, Op};
 use rustc_hash::FxHashSet;
+use ttir::axis::AxisTable;
 use ttir::ops::control::{FOR, ForOp, NUM_STAGES};
 use ttir::ops::func::FUNC;
 
@@ -69,7 +70,12 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
         if loops.is_empty() {
             continue;
         }
-        let axis = ttir::axis::analyze(module, function);
+        // Loops of a single stage ask nothing.
+        let is_staged = |&op: &Op| ForOp::new(module, op).stages() > 1;
+        let axis = match loops.iter().any(is_staged) {
+            true => ttir::axis::analyze(module, function),
+            false => AxisTable::default(),
+        };
         let mut done = FxHashSet::default();
         for op in loops {
             if !done.contains(&op) {
@@ -85,7 +91,7 @@ fn pipeline(
     module: &mut Module,
     op: Op,
     (context, residency): (&Context, &Residency),
-    axis: &ttir::axis::AxisTable,
+    axis: &AxisTable,
 ) -> Vec<Op> {
     let stages = ForOp::new(module, op).stages();
     module.set_extra(op, NUM_STAGES.key(), None);
@@ -124,7 +130,7 @@ fn pipeline(
 
 /// Begins loads of a loop with dots ahead on a machine that loads through registers: as copies that pass by them where
 /// it can.
-fn load_ahead(module: &mut Module, op: Op, stages: usize, context: &Context, axis: &ttir::axis::AxisTable) {
+fn load_ahead(module: &mut Module, op: Op, stages: usize, context: &Context, axis: &AxisTable) {
     let Some(plan) = plan::plan(module, op, stages, axis, context.machine) else { return };
     match direct::plan(module, op, plan, context) {
         Ok(plan) => _ = expand::expand(module, op, &plan),
@@ -140,7 +146,7 @@ fn nest(
     op: Op,
     plan: &plan::PipelinePlan,
     (context, residency): (&Context, &Residency),
-    axis: &ttir::axis::AxisTable,
+    axis: &AxisTable,
 ) -> Option<nest::Nest> {
     let asked = context.machine.roles == Roles::All || nest::says(module, op);
     if !roles::should_have(module, op, context)

@@ -116,7 +116,8 @@ impl PipelinePlan {
 }
 
 pub(super) fn has_inner_loop(module: &Module, body: Block) -> bool {
-    module.ops(body).any(|op| module.walk(op).iter().any(|&inner| module.has(inner, Traits::LOOP)))
+    let mut around = module.ops(body).filter(|&op| !module.regions(op).is_empty());
+    around.any(|op| module.walk(op).iter().any(|&inner| module.has(inner, Traits::LOOP)))
 }
 
 pub(crate) fn is_dot(module: &Module, op: Op) -> bool {
