@@ -7,7 +7,7 @@
 use super::graph::{Graph, NodeId, Subject};
 use super::layouts::{Layout, Layouts, Side};
 use super::ties::tied;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use ttir::types::{numel, shape};
 
@@ -42,6 +42,15 @@ pub(super) struct Search<'a, 'm> {
     layouts: &'a mut Layouts,
     /// What a node's own work costs in a layout, as far as it was asked.
     own_costs: FxHashMap<(NodeId, Layout), f64>,
+}
+
+/// Of moves of groups, what was tried since a choice changed last.
+#[derive(Default)]
+pub(super) struct Tried {
+    /// Moves that make nothing cheaper.
+    pub(super) refused: FxHashSet<(NodeId, Layout)>,
+    /// What nodes cost with what goes out of them.
+    pub(super) costs: FxHashMap<NodeId, f64>,
 }
 
 impl Search<'_, '_> {
@@ -142,17 +151,22 @@ impl Search<'_, '_> {
     /// Changes one node after another to its cheapest layout, then groups of them; the cost at the end.
     fn improve(&mut self, choice: &mut Choice) -> f64 {
         self.improve_nodes(choice);
+        let mut tried = Tried::default();
         for _ in 0..ROUNDS {
-            if !self.improve_groups(choice) {
+            if !self.improve_groups(choice, &mut tried) {
                 break;
             }
-            self.improve_nodes(choice);
+            if self.improve_nodes(choice) {
+                tried = Tried::default();
+            }
         }
         (0..choice.len()).map(|at| self.own_and_outgoing(choice, NodeId(at as u32))).sum()
     }
 
-    fn improve_nodes(&mut self, choice: &mut Choice) {
+    /// Changes one node after another to its cheapest layout; whether anything changed.
+    fn improve_nodes(&mut self, choice: &mut Choice) -> bool {
         let count = self.graph.nodes.len();
+        let mut any = false;
         for round in 0..ROUNDS {
             let mut changed = false;
             for step in 0..count {
@@ -160,10 +174,12 @@ impl Search<'_, '_> {
                 let at = if round % 2 == 0 { step } else { count - 1 - step };
                 changed |= self.improve_node(choice, NodeId(at as u32));
             }
+            any |= changed;
             if !changed {
                 break;
             }
         }
+        any
     }
 
     fn improve_node(&mut self, choice: &mut Choice, id: NodeId) -> bool {

@@ -14,14 +14,14 @@
 
 use super::graph::NodeId;
 use super::layouts::Layout;
-use super::search::{Choice, EPSILON, Search};
+use super::search::{Choice, EPSILON, Search, Tried};
 
 /// Nodes that move at once, at most.
 const LIMIT: usize = 96;
 
 impl Search<'_, '_> {
     /// Tries every group beside a conversion; whether anything changed.
-    pub(super) fn improve_groups(&mut self, choice: &mut Choice) -> bool {
+    pub(super) fn improve_groups(&mut self, choice: &mut Choice, tried: &mut Tried) -> bool {
         let mut changed = false;
         for edge in 0..self.graph.edges.len() {
             if !self.converts(choice, edge) {
@@ -30,13 +30,14 @@ impl Search<'_, '_> {
             let ends = [self.graph.edges[edge].from, self.graph.edges[edge].to];
             changed |= ends.into_iter().any(|end| {
                 let layout = self.candidate(&|id| Some(choice[id.index()]), edge, end);
-                layout.is_some_and(|layout| self.move_group(choice, end, layout))
+                layout.is_some_and(|layout| self.move_group(choice, end, layout, tried))
             });
         }
         for at in 0..self.graph.nodes.len() {
             let node = &self.graph.nodes[at];
             let preferred = node.preferred.filter(|own| node.access.is_some() && *own != choice[at]);
-            changed |= preferred.is_some_and(|layout| self.move_group(choice, NodeId(at as u32), layout));
+            let start = NodeId(at as u32);
+            changed |= preferred.is_some_and(|layout| self.move_group(choice, start, layout, tried));
         }
         changed
     }
@@ -47,7 +48,10 @@ impl Search<'_, '_> {
     }
 
     /// Moves a node and those that follow it, if that is cheaper.
-    fn move_group(&mut self, choice: &mut Choice, start: NodeId, layout: Layout) -> bool {
+    fn move_group(&mut self, choice: &mut Choice, start: NodeId, layout: Layout, tried: &mut Tried) -> bool {
+        if !tried.refused.insert((start, layout)) {
+            return false;
+        }
         let Some((moved, group)) = self.group(choice, start, layout) else { return false };
         let graph = self.graph;
         let mut touched = group.clone();
@@ -56,11 +60,13 @@ impl Search<'_, '_> {
         }
         touched.sort_unstable();
         touched.dedup();
-        let before: f64 = touched.iter().map(|&id| self.own_and_outgoing(choice, id)).sum();
+        let mut known = |id| *tried.costs.entry(id).or_insert_with(|| self.own_and_outgoing(choice, id));
+        let before: f64 = touched.iter().map(|&id| known(id)).sum();
         let after: f64 = touched.iter().map(|&id| self.own_and_outgoing(&moved, id)).sum();
         let is_cheaper = after + EPSILON < before;
         if is_cheaper {
             *choice = moved;
+            *tried = Tried::default();
         }
         is_cheaper
     }
