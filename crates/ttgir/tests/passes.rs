@@ -107,3 +107,33 @@ fn names_of_passes_are_their_own() {
     names.dedup();
     assert_eq!(names.len(), count);
 }
+
+/// Where nothing was changed since layouts were decided, and there is no dot, they are not decided again: it would give
+/// the same.
+#[test]
+fn layouts_without_dots_are_decided_once() {
+    let text = "module {
+  tt.func public @double(%p: !tt.ptr<f32> {tt.divisibility = 16 : i32}) {
+    %r = tt.make_range {end = 1024 : i32, start = 0 : i32} : tensor<1024xi32>
+    %s = tt.splat %p : !tt.ptr<f32> -> tensor<1024x!tt.ptr<f32>>
+    %q = tt.addptr %s, %r : tensor<1024x!tt.ptr<f32>>, tensor<1024xi32>
+    %x = tt.load %q : tensor<1024x!tt.ptr<f32>>
+    %y = arith.addf %x, %x : tensor<1024xf32>
+    tt.store %q, %y : tensor<1024x!tt.ptr<f32>>
+    tt.return
+  }
+}
+";
+    let assign = &ttgir::passes::ASSIGN_LAYOUTS;
+    let mut module = parse(text, ttir::registry(), ParseOptions::default()).expect("text");
+    ttgir::from_ttir(&mut module, &WARP, 4, 1).expect("a program of this machine");
+    assert!(module.is_settled(assign.name));
+    let decided = print(&module, PrintOptions::PLAIN);
+    let function = module.ops(module.body()).next().expect("a function");
+    let entry = module.entry_of(function);
+    let ty = module.ty(module.args(entry)[0]);
+    module.set_ty(module.args(entry)[0], ty);
+    assert!(!module.is_settled(assign.name), "a type was set");
+    (assign.run)(&mut module).expect("layouts");
+    assert_eq!(print(&module, PrintOptions::PLAIN), decided);
+}

@@ -52,6 +52,7 @@ impl Module {
 
     /// Appends an operand.
     pub fn push_operand(&mut self, op: Op, value: Value) {
+        self.settled = None;
         let index = self.ops[op].operands.len() as u32;
         self.ops[op].operands.push(value);
         self.values[value].uses.push((op, index));
@@ -59,6 +60,7 @@ impl Module {
 
     /// Appends a result.
     pub fn push_result(&mut self, op: Op, ty: Type) -> Value {
+        self.settled = None;
         let index = self.ops[op].results.len() as u32;
         let def = Def::Result(op, index);
         let value = self.values.push(ValueData { ty, def, uses: SmallVec::new(), name: None });
@@ -68,6 +70,7 @@ impl Module {
 
     /// Appends a region without a block.
     pub fn push_region(&mut self, op: Op) -> Region {
+        self.settled = None;
         let region = self.regions.push(RegionData { blocks: SmallVec::new(), parent: Some(op) });
         self.ops[op].regions.push(region);
         region
@@ -75,6 +78,7 @@ impl Module {
 
     /// Appends an empty block to a region.
     pub fn add_block(&mut self, region: Region) -> Block {
+        self.settled = None;
         let block = self.blocks.push(BlockData {
             args: SmallVec::new(),
             arg_attrs: Vec::new(),
@@ -89,6 +93,7 @@ impl Module {
 
     /// Erases all blocks of a region but the first. No other block may use their values.
     pub fn keep_first_block(&mut self, region: Region) {
+        self.settled = None;
         while self.regions[region].blocks.len() > 1 {
             if let Some(block) = self.regions[region].blocks.pop() {
                 while let Some(last) = self.blocks[block].last {
@@ -100,6 +105,7 @@ impl Module {
 
     /// Appends an argument to a block.
     pub fn add_arg(&mut self, block: Block, ty: Type) -> Value {
+        self.settled = None;
         let index = self.blocks[block].args.len() as u32;
         let def = Def::Arg(block, index);
         let value = self.values.push(ValueData { ty, def, uses: SmallVec::new(), name: None });
@@ -129,6 +135,7 @@ impl Module {
 
     /// Removes the arguments that `keep` refuses; they must be unused.
     pub fn retain_args(&mut self, block: Block, keep: impl Fn(usize) -> bool) {
+        self.settled = None;
         let data = &mut self.blocks[block];
         let old = std::mem::take(&mut data.args);
         let attrs = std::mem::take(&mut data.arg_attrs);
@@ -182,6 +189,7 @@ impl Module {
 
     fn link(&mut self, block: Block, op: Op, prev: Option<Op>, next: Option<Op>) {
         debug_assert!(self.ops[op].parent.is_none(), "an operation can stand in one place only");
+        self.settled = None;
         let data = &mut self.ops[op];
         (data.parent, data.prev, data.next) = (Some(block), prev, next);
         match prev {
@@ -196,6 +204,7 @@ impl Module {
 
     /// Takes an operation out of its block, whole.
     pub fn detach(&mut self, op: Op) {
+        self.settled = None;
         let data = &mut self.ops[op];
         let (Some(block), prev, next) = (data.parent.take(), data.prev.take(), data.next.take()) else {
             return;
@@ -228,6 +237,7 @@ impl Module {
 
     /// Sets one operand.
     pub fn set_operand(&mut self, op: Op, index: usize, value: Value) {
+        self.settled = None;
         let old = std::mem::replace(&mut self.ops[op].operands[index], value);
         self.drop_use(old, op, index as u32);
         self.values[value].uses.push((op, index as u32));
@@ -249,6 +259,7 @@ impl Module {
     }
 
     fn drop_operands(&mut self, op: Op) {
+        self.settled = None;
         let operands = std::mem::take(&mut self.ops[op].operands);
         for (index, value) in operands.into_iter().enumerate() {
             self.drop_use(value, op, index as u32);
@@ -260,6 +271,7 @@ impl Module {
         if from == to {
             return;
         }
+        self.settled = None;
         let uses = std::mem::take(&mut self.values[from].uses);
         for &(op, index) in &uses {
             self.ops[op].operands[index as usize] = to;

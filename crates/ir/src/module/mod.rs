@@ -80,6 +80,8 @@ pub struct Module {
     regions: PrimaryMap<Region, RegionData>,
     registry: &'static Registry,
     environment: Option<&'static (dyn Any + Send + Sync)>,
+    /// The name of a pass that would do again what it has done, as long as nothing is changed.
+    settled: Option<&'static str>,
     top: Op,
     /// Its source locations.
     pub locs: LocTable,
@@ -111,6 +113,7 @@ impl Module {
             regions: PrimaryMap::new(),
             registry,
             environment: None,
+            settled: None,
             top: Op::from_u32(0),
             locs: LocTable::default(),
         };
@@ -128,6 +131,7 @@ impl Module {
 
     /// Goes over to more dialects: what the program is made of must be in the new registry.
     pub fn set_registry(&mut self, registry: &'static Registry) {
+        self.settled = None;
         self.registry = registry;
     }
 
@@ -139,7 +143,18 @@ impl Module {
 
     /// Sets what [`Module::environment`] gives.
     pub fn set_environment(&mut self, environment: &'static (dyn Any + Send + Sync)) {
+        self.settled = None;
         self.environment = Some(environment);
+    }
+
+    /// Notes that a pass would do again what it has done, which holds until the program is changed.
+    pub fn settle(&mut self, pass: &'static str) {
+        self.settled = Some(pass);
+    }
+
+    /// Whether the program is as a pass left it that settled it.
+    pub fn is_settled(&self, pass: &str) -> bool {
+        self.settled == Some(pass)
     }
 
     /// The top operation.
@@ -254,6 +269,7 @@ impl Module {
 
     /// Sets an attribute slot.
     pub fn set_attr(&mut self, op: Op, slot: usize, attr: Option<Attr>) {
+        self.settled = None;
         self.ops[op].attrs[slot] = attr;
     }
 
@@ -269,6 +285,7 @@ impl Module {
 
     /// Sets or (with `None`) removes an attribute beyond the slots.
     pub fn set_extra(&mut self, op: Op, key: AttrKey, attr: Option<Attr>) {
+        self.settled = None;
         set_sorted(&mut self.ops[op].extra, key, attr);
     }
 
@@ -362,6 +379,7 @@ impl Module {
 
     /// Sets or removes an attribute of a block argument.
     pub fn set_arg_attr(&mut self, block: Block, index: usize, key: AttrKey, attr: Option<Attr>) {
+        self.settled = None;
         set_sorted(&mut self.blocks[block].arg_attrs[index], key, attr);
     }
 
@@ -433,6 +451,7 @@ impl Module {
 
     /// Changes the type of a value.
     pub fn set_ty(&mut self, value: Value, ty: Type) {
+        self.settled = None;
         self.values[value].ty = ty;
     }
 

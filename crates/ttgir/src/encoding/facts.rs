@@ -1,7 +1,7 @@
 //! What passes and lowering ask of the layout of a tensor.
 
 use super::{Encoding, bases};
-use ir::{Type, TypeParam};
+use ir::{Attr, Type, TypeParam};
 use layout::{Dim, LinearLayout};
 
 /// Which positions hold copies of what others hold, as masks: an element is held once by the positions whose masked
@@ -59,10 +59,15 @@ pub fn num_registers(ty: Type) -> usize {
 
 /// The same tensor type with another encoding; another type stays.
 pub fn replace_encoding(ty: Type, encoding: &Encoding) -> Type {
+    replace_attr(ty, &encoding.attr())
+}
+
+/// The same with an encoding as an attribute.
+pub(crate) fn replace_attr(ty: Type, encoding: &Attr) -> Type {
     match ty.params_of(&ttir::types::TENSOR) {
         Some([shape, elem, ..]) => Type::dialect(
             &ttir::types::TENSOR,
-            vec![shape.clone(), elem.clone(), TypeParam::Attr(encoding.attr())],
+            vec![shape.clone(), elem.clone(), TypeParam::Attr(encoding.clone())],
         ),
         _ => ty,
     }

@@ -21,6 +21,7 @@ mod text;
 mod text_shared;
 
 pub use boxes::{BoxAt, box_of, boxes};
+pub(crate) use facts::replace_attr;
 pub use facts::{Facts, distinct_registers, num_registers, replace_encoding, same_layout, shape_per_block};
 pub use fragments::{Fragments, Tiles};
 pub use matrix::dot_operand_order;

@@ -2,8 +2,9 @@
 
 use super::bases::Bases;
 use super::{cost, derive};
-use crate::{BasisList, Config, Encoding, replace_encoding, shape_per_block};
-use ir::{Op, Type};
+use crate::encoding::replace_attr;
+use crate::{BasisList, Config, Encoding, shape_per_block};
+use ir::{Attr, Op, Type};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use ttir::types::{elem, elem_bytes, numel, shape};
@@ -28,6 +29,8 @@ pub(crate) enum Side {
 /// Encodings by number, and what was computed of them.
 pub(crate) struct Layouts {
     encodings: Vec<Encoding>,
+    /// Encodings as attributes, as far as they were asked for.
+    attrs: FxHashMap<Layout, Attr>,
     numbers: FxHashMap<Encoding, Layout>,
     /// They depend on the sizes of a block, not on what it is of.
     bases: FxHashMap<(Layout, &'static [i64]), Rc<Bases>>,
@@ -48,6 +51,7 @@ impl Layouts {
     pub(crate) fn new(config: Config) -> Layouts {
         Layouts {
             encodings: Vec::new(),
+            attrs: FxHashMap::default(),
             numbers: FxHashMap::default(),
             bases: FxHashMap::default(),
             conversions: FxHashMap::default(),
@@ -90,8 +94,11 @@ impl Layouts {
 
     /// The same type in a layout.
     pub(crate) fn retyped(&mut self, layout: Layout, ty: Type) -> Type {
-        let Layouts { encodings, types, .. } = self;
-        *types.entry((layout, ty)).or_insert_with(|| replace_encoding(ty, &encodings[layout.0 as usize]))
+        let Layouts { encodings, attrs, types, .. } = self;
+        *types.entry((layout, ty)).or_insert_with(|| {
+            let attr = attrs.entry(layout).or_insert_with(|| encodings[layout.0 as usize].attr());
+            replace_attr(ty, attr)
+        })
     }
 
     /// What it costs to convert a value of this type.

@@ -42,6 +42,7 @@ use ir::{Diagnostic, LayoutRule, Module, Op, Traits, Type, Value};
 use layouts::Layouts;
 use rematerialize::Rematerializable;
 use rewrite::Assignment;
+use ttir::ops::dot::MatmulOp;
 use ttir::ops::func::{FuncOp, RETURN};
 use ttir::types::{is_tensor, shape};
 
@@ -53,22 +54,32 @@ pub static ASSIGN_LAYOUTS: PassRow = PassRow {
 };
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
+    if module.is_settled(ASSIGN_LAYOUTS.name) {
+        return Ok(());
+    }
     let context = Context::of(module)?;
+    let mut stays = true;
     for function in module.ops(module.body()).collect::<Vec<_>>() {
         if module.has(function, Traits::SYMBOL) {
-            assign(module, function, context);
+            stays &= assign(module, function, context);
         }
+    }
+    if stays {
+        module.settle(ASSIGN_LAYOUTS.name);
     }
     Ok(())
 }
 
-fn assign(module: &mut Module, function: Op, context: Context) {
+/// Whether all operations are those that were there, and none is a dot: then the same would be decided again, since
+/// nothing but the layouts of dots counts of those that are there.
+fn assign(module: &mut Module, function: Op, context: Context) -> bool {
     let mut layouts = Layouts::new(context.config);
     let pins = pins::collect(module, function, &mut layouts);
     take_out_conversions(module, function);
     let plan = decide(module, function, &pins, &mut layouts, u64::from(context.machine.vector_bytes));
-    rewrite::rewrite(module, function, &mut layouts, &plan);
+    let is_same = rewrite::rewrite(module, function, &mut layouts, &plan);
     follow_borders(module, function);
+    is_same && !module.walk(function).into_iter().any(|op| MatmulOp::of(module, op).is_some())
 }
 
 /// The type of a function is that of what it takes and returns.

@@ -24,8 +24,8 @@ pub(crate) struct Assignment {
     pub(crate) cheap: FxHashSet<Value>,
 }
 
-/// Carries a plan out on a function.
-pub(crate) fn rewrite(module: &mut Module, function: Op, layouts: &mut Layouts, plan: &Assignment) {
+/// Carries a plan out on a function; whether that took no operation away and made none.
+pub(crate) fn rewrite(module: &mut Module, function: Op, layouts: &mut Layouts, plan: &Assignment) -> bool {
     let homes: FxHashMap<Value, Layout> = plan.homes.iter().copied().collect();
     let mut rewriter = Rewriter { module, layouts, homes, cheap: &plan.cheap, copies: FxHashMap::default() };
     for &(value, layout) in &plan.homes {
@@ -34,7 +34,8 @@ pub(crate) fn rewrite(module: &mut Module, function: Op, layouts: &mut Layouts, 
     for &((op, slot), want) in &plan.wants {
         rewriter.fill(op, slot, want);
     }
-    rewriter.finish(function);
+    let is_whole = rewriter.finish(function);
+    is_whole && rewriter.copies.is_empty()
 }
 
 struct Rewriter<'a> {
@@ -174,8 +175,9 @@ impl Rewriter<'_> {
         if result { new_result } else { new_arg }
     }
 
-    /// Removes what nobody wanted; what must stay gets some layout.
-    fn finish(&mut self, function: Op) {
+    /// Removes what nobody wanted, and says whether that was nothing; what must stay gets some layout.
+    fn finish(&mut self, function: Op) -> bool {
+        let mut is_whole = true;
         let ops: SmallVec<[Op; 64]> = self.module.walk(function).into_iter().collect();
         for &op in ops.iter().rev() {
             let tensors = self.module.results(op).iter().any(|&value| is_tensor(self.module.ty(value)));
@@ -185,6 +187,7 @@ impl Rewriter<'_> {
             let unused = self.module.results(op).iter().all(|&value| self.module.is_unused(value));
             if unused && ir::passes::is_removable(self.module, op) {
                 self.module.erase(op);
+                is_whole = false;
                 continue;
             }
             for index in 0..self.module.results(op).len() {
@@ -197,5 +200,6 @@ impl Rewriter<'_> {
                 }
             }
         }
+        is_whole
     }
 }
