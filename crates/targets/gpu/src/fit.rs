@@ -9,6 +9,8 @@
 use ir::{Attr, Diagnostic, Module, Op, Traits, Type};
 use ttgir::module::set_store_bytes;
 use ttir::ops::control::{ForOp, NUM_STAGES};
+use ttir::ops::descriptor::DescriptorAccessOp;
+use ttir::ops::dot::MatmulOp;
 
 /// In how many parts the largest bulk stores may be done.
 const PARTS: [u64; 2] = [2, 4];
@@ -48,10 +50,13 @@ pub(crate) struct Need {
 }
 
 impl Fit {
-    /// The loops of a program that are pipelined; `None` if there is no loop. `num_stages` is what loops with dots get
-    /// that say nothing.
+    /// The loops of a program that are pipelined; `None` if nothing of it could take less: no loop says how many stages
+    /// it has, or gets them for its dots, and no block is stored by a bulk copy while a loop goes on. `num_stages` is
+    /// what loops with dots get that say nothing.
     pub(crate) fn of(module: &Module, num_stages: u32) -> Option<Fit> {
-        if !module.walk(module.top()).iter().any(|&op| ForOp::of(module, op).is_some()) {
+        let ops = module.walk(module.top());
+        let has_loops = ops.iter().any(|&op| ForOp::of(module, op).is_some());
+        if !has_loops || !ops.iter().any(|&op| may_take_less(module, op)) {
             return None;
         }
         let mut module = module.clone();
@@ -173,6 +178,12 @@ fn pipelined(module: &Module, op: Op) -> Option<Pipelined> {
     (stages > 1).then_some(Pipelined { op, stages, depth })
 }
 
+/// Whether an operation says that a loop is pipelined, lets it be, or may become a bulk store.
+fn may_take_less(module: &Module, op: Op) -> bool {
+    let is_staged = ForOp::of(module, op).is_some_and(|of| of.stages() > 1);
+    is_staged || MatmulOp::of(module, op).is_some() || DescriptorAccessOp::written(module, op).is_some()
+}
+
 /// A program with one stage less.
 struct Candidate {
     stages: Vec<u32>,
@@ -276,8 +287,17 @@ mod tests {
     #[test]
     fn stores_are_done_in_parts_where_no_stage_is_left() {
         let text = TEXT.replace("{tt.num_stages = 4 : i32}", "").replace("{tt.num_stages = 3 : i32}", "");
-        let module = ir::text::parse(&text, ttgir::registry(), ir::text::ParseOptions::default());
-        let fit = Fit::of(&module.expect("text"), 1).expect("there are loops");
+        let of = |text: &str| {
+            let module = ir::text::parse(text, ttgir::registry(), ir::text::ParseOptions::default());
+            Fit::of(&module.expect("text"), 1)
+        };
+        assert!(of(&text).is_none(), "no loop has a second stage, and nothing is stored");
+        let store = "
+    %x = arith.constant dense<0.0> : tensor<64x64xf16>
+    tt.descriptor_store %d[%c0, %c0], %x : !tt.tensordesc<64x64xf16>, tensor<64x64xf16>
+    tt.return";
+        let text = text.replace("%n: i32", "%n: i32, %d: !tt.tensordesc<64x64xf16>");
+        let fit = of(&text.replace("\n    tt.return", store)).expect("there are loops and a store");
         let found = |limit: u64| {
             let mut measure = |module: ir::Module| {
                 Ok::<u64, ()>(60 + store_bytes(&module).map_or(40, |bytes| bytes.max(16)))
