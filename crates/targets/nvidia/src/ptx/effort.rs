@@ -92,8 +92,10 @@ pub(super) fn effort(function: &MFunction, lanes: u32) -> Effort {
 /// of 32,768 halves by four warps spills 18 KB a lane with 32 registers and 7 KB with 255, and takes 1.58 times as long
 /// (H200); with half of its values, 255 are taken unasked.
 pub(super) fn spills(function: &MFunction, lanes: u32) -> bool {
-    let most = (REGISTERS / lanes).min(MOST_REGISTERS);
-    InUse::of(function, &mut Known::default()).anywhere > FAR_TOO_MANY * most
+    let most = FAR_TOO_MANY * (REGISTERS / lanes).min(MOST_REGISTERS);
+    // All that there are is no less than what is in use at a time.
+    let all = function.regs.values().map(|class| class.bits()).sum::<u32>() / 32;
+    all > most && InUse::of(function, &mut Known::default()).anywhere > most
 }
 
 impl Work {
