@@ -65,6 +65,11 @@ def compile_line(line, target):
     return triton.compile(source, target=GPUTarget(*target), options=options)
 
 
+def lanes_of_a_warp(name, arch):
+    """What goes together: CDNA GPUs (gfx9) have waves of 64 lanes, RDNA ones are compiled for 32."""
+    return {"cuda": 32, "hip": 64 if arch.startswith("gfx9") else 32}.get(name, 1)
+
+
 class Driver:
     """Stands for the driver of a device that is not there."""
 
@@ -162,7 +167,7 @@ def name_of(line):
 def replay(options):
     """Compiles all lines and writes what came of them."""
     name, _, arch = options.target.partition(":")
-    target = (name, int(arch) if arch.isdigit() else arch or None, 32 if name == "cuda" else 1)
+    target = (name, int(arch) if arch.isdigit() else arch or None, lanes_of_a_warp(name, arch))
     import triton
 
     if "deuteron" not in triton.__file__:
