@@ -4,8 +4,9 @@ use super::error::{RunError, RunErrorKind};
 
 /// After so many fruitless atomics in a row others run.
 const PATIENCE: u32 = 256;
-/// After so many nobody is expected to change anything any more.
-const LIMIT: u32 = 100_000;
+/// After so many nobody is expected to change anything any more. A program that does not wait may have many, where a
+/// maximum was found early.
+const LIMIT: u32 = 1_000_000;
 
 /// Atomics and volatile loads of the program that runs since memory was last written.
 #[derive(Clone, Copy, Default, Debug)]
