@@ -145,13 +145,13 @@ def test_a_single_program_is_told_that_it_waits():
 
 @triton.jit
 def fruitless(p, out_ptr):
-    for _ in range(600):
+    for _ in range(150_000):
         tl.atomic_max(p, 0)
     tl.store(out_ptr + tl.program_id(0), 1)
 
 
 def test_many_fruitless_atomics_are_no_error():
-    out = np.zeros(20, np.int32)
+    out = np.zeros(3, np.int32)
     with on("interpreter"):
-        fruitless[(20, )](np.full(1, 5, np.int32), out)
+        fruitless[(3, )](np.full(1, 5, np.int32), out)
     assert out.all()

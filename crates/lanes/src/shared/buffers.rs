@@ -146,6 +146,7 @@ impl Buffers {
         loop {
             let before: usize = self.views.values().map(Vec::len).sum();
             for &(from, to) in &ways {
+                // None is known of it so far: a later round may find some.
                 let buffers = self.views.get(&from).cloned().unwrap_or_default();
                 self.join(to, &buffers);
             }

@@ -20,7 +20,7 @@ use ir::{Block, Diagnostic, Module, Op, Traits, Value};
 use rustc_hash::FxHashMap;
 use ttir::ops::access::AccessOp;
 use ttir::ops::reduce::CombineOp;
-use ttir::types::{elem, elem_bytes, is_tensor, shape};
+use ttir::types::{elem, elem_bytes, is_tensor, numel, shape};
 
 /// Lets loads begin in front of barriers.
 pub static LOAD_EARLY: PassRow =
@@ -221,8 +221,9 @@ fn bases_of(module: &Module, value: Value) -> Option<Bases> {
     Some(Bases::new(&Encoding::of(ty)?.to_linear(shape), shape))
 }
 
-/// Bytes of a lane's registers that a block takes.
+/// Bytes of a lane's registers that a block takes; all of the block where no layout says what a lane holds.
 fn bytes_of_lane(module: &Module, block: Value) -> u64 {
-    let registers = bases_of(module, block).map_or(1, |bases| bases.registers());
-    registers * elem_bytes(elem(module.ty(block)))
+    let ty = module.ty(block);
+    let registers = bases_of(module, block).map_or(numel(ty) as u64, |bases| bases.registers());
+    registers * elem_bytes(elem(ty))
 }
