@@ -136,7 +136,7 @@ fn is_guarded(artifact: &Artifact) -> bool {
     let launch = &artifact.launch;
     launch.guards().is_some_and(|guards| !guards.is_empty())
         || launch.persistence().is_some()
-        || launch.device().is_some_and(|facts| !facts.pairs.is_empty())
+        || launch.device().is_some_and(|facts| !facts.pairs.is_empty() || facts.spare_stages)
 }
 
 /// Writes a kernel; says whether it is there now.
@@ -148,7 +148,7 @@ pub(super) fn write(
     settings: &Settings,
 ) -> bool {
     let binary_only = settings.store_binary_only.then(|| {
-        // A launch that takes the kernel without its guards, or as a loop, compiles it from there.
+        // A launch that takes the kernel in another way compiles it from there.
         let is_needed = |stage: &&Stage| is_guarded(artifact) && stage.name == TTIR;
         let front = artifact.stages.iter().filter(is_needed);
         let stages = front.chain(artifact.stages.last()).cloned().collect();

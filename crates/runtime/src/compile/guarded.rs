@@ -1,17 +1,18 @@
 //! A kernel that not every launch takes as it is: what a launch must be for it, and the kernel for the others; and
-//! kernels that loop over their programs, or have them in pairs, for launches that gain by that.
+//! kernels that loop over their programs, have them in pairs, or have deeper loops, for launches that gain by that.
 //!
 //! What a launch must be is computed of its grid and of some arguments, and only where those are others than before.
 
 use super::Kernel;
 use super::again::{another, compile_again};
+use super::deep::Deep;
 use super::pairs::Pairs;
 use crate::error::RuntimeError;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, OnceLock};
 use target::{
-    Artifact, CompileOptions, Extent, Grid, Guards, Launch, OVERLAPPING, OptionValue, PERSISTENT, ParamKind,
-    Residency,
+    Artifact, CompileOptions, DEEP, Extent, Grid, Guards, Launch, OVERLAPPING, OptionValue, PERSISTENT,
+    ParamKind, Residency,
 };
 
 /// What a launch must be for a kernel.
@@ -28,6 +29,8 @@ pub(super) struct Guarded {
     persistent: OnceLock<Option<Arc<Kernel>>>,
     /// The kernels whose programs are in pairs.
     pairs: Pairs,
+    /// The kernels with deeper loops.
+    deep: Deep,
 }
 
 /// The kernel that a launch takes.
@@ -38,6 +41,8 @@ enum Choice {
     Persistent,
     /// In pairs, by their number.
     Paired(usize),
+    /// With deeper loops, for so many programs on an SM.
+    Deep(usize),
 }
 
 /// Programs along x of which one and the programs that run at a time can be counted in 32 bits.
@@ -60,7 +65,8 @@ impl Guarded {
         let guards = artifact.launch.guards().cloned().unwrap_or_default();
         let persistence = artifact.launch.persistence().cloned().unwrap_or_default();
         let pairs = Pairs::of(artifact);
-        if guards.is_empty() && persistence.is_empty() && pairs.is_empty() {
+        let deep = Deep::of(artifact);
+        if guards.is_empty() && persistence.is_empty() && pairs.is_empty() && deep.is_empty() {
             return None;
         }
         let mut args = guards.args();
@@ -79,6 +85,7 @@ impl Guarded {
             plain,
             persistent,
             pairs,
+            deep,
         }))
     }
 
@@ -97,9 +104,13 @@ impl Guarded {
     ) -> Result<&'k Kernel, RuntimeError> {
         match self.choice(kernel, launch)? {
             Choice::Own => Ok(kernel),
-            Choice::Plain => self.plain(kernel),
+            Choice::Plain => {
+                let plain = self.plain(kernel)?;
+                plain.guarded().map_or(Ok(plain), |guarded| guarded.choose(plain, launch))
+            }
             Choice::Persistent => Ok(self.persistent(kernel)),
             Choice::Paired(pair) => Ok(self.pairs.kernel(kernel, pair)),
+            Choice::Deep(programs) => Ok(self.deep.kernel(kernel, programs)),
         }
     }
 
@@ -130,7 +141,10 @@ impl Guarded {
         if self.gains_by_loop(kernel, launch)? && self.may_loop(kernel, launch) {
             return Ok(Choice::Persistent);
         }
-        Ok(self.pairs.gain(kernel, launch).map_or(Choice::Own, Choice::Paired))
+        if let Some(pair) = self.pairs.gain(kernel, launch) {
+            return Ok(Choice::Paired(pair));
+        }
+        Ok(self.deep.gain(kernel, launch)?.map_or(Choice::Own, Choice::Deep))
     }
 
     fn gains_by_loop(&self, kernel: &Kernel, launch: &Launch<'_>) -> Result<bool, RuntimeError> {
@@ -192,13 +206,16 @@ fn compile_plain(kernel: &Kernel) -> Result<Arc<Kernel>, RuntimeError> {
     let mut options = CompileOptions { guarded: false, ..kernel.options.clone() };
     options.extra.insert(OVERLAPPING.to_owned(), OptionValue::Bool(true));
     let plain = compile_again(kernel, options)?;
-    if plain.guarded().is_some() { Err(another(kernel)) } else { Ok(plain) }
+    let asks_nothing = plain.artifact.launch.guards().is_none_or(Guards::is_empty);
+    if asks_nothing { Ok(plain) } else { Err(another(kernel)) }
 }
 
 /// Compiles a kernel again, as a loop over its programs.
 fn compile_persistent(kernel: &Kernel) -> Result<Arc<Kernel>, RuntimeError> {
     let mut options = kernel.options.clone();
     options.extra.insert(PERSISTENT.to_owned(), OptionValue::Bool(true));
+    // What an SM has room for beside its programs is worth most where they go on and on.
+    options.extra.entry(DEEP.to_owned()).or_insert(OptionValue::Int(0));
     let persistent = compile_again(kernel, options)?;
     let loops = persistent.artifact.launch.device().is_some_and(|facts| facts.persistent);
     if loops { Ok(persistent) } else { Err(another(kernel)) }

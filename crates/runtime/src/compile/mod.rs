@@ -13,6 +13,7 @@
 
 mod again;
 mod build;
+mod deep;
 mod disk;
 mod given;
 mod guarded;

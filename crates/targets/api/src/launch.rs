@@ -75,6 +75,9 @@ pub struct DeviceFacts {
     pub pairs: Vec<PairFacts>,
     /// Whether loops have fewer stages than they ask for, as shared memory is short.
     pub fewer_stages: bool,
+    /// Whether shared memory has room for more stages than loops over dots ask for, by which launches gain that have
+    /// few programs for an SM.
+    pub spare_stages: bool,
     /// At which level of optimisation a driver assembles the code when it loads it; none where it is machine code
     /// already.
     pub assembler_level: Option<u32>,
@@ -115,6 +118,7 @@ impl DeviceFacts {
             paired: false,
             pairs: Vec::new(),
             fewer_stages: false,
+            spare_stages: false,
             assembler_level: None,
         }
     }
@@ -316,6 +320,7 @@ impl LaunchFacts {
                     ("paired", OptionValue::Bool(facts.paired)),
                     ("pairs", OptionValue::Str(pairs.join(" or "))),
                     ("fewer_stages", OptionValue::Bool(facts.fewer_stages)),
+                    ("spare_stages", OptionValue::Bool(facts.spare_stages)),
                 ]);
                 own
             }

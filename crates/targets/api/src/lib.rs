@@ -26,7 +26,7 @@ pub use guards::{Arith, Clear, Condition, Guards, Number, Piece};
 pub use host_code::HostCode;
 pub use launch::{DeviceFacts, HostFacts, LaunchFacts, MapElement, MapRecipe, PairFacts, ScratchFacts};
 pub use options::{
-    COOPERATIVE, CompileOptions, OVERLAPPING, OptionRow, OptionValue, PAIRED, PAIRS, PERSISTENT,
+    COOPERATIVE, CompileOptions, DEEP, OVERLAPPING, OptionRow, OptionValue, PAIRED, PAIRS, PERSISTENT,
 };
 
 /// What the front end must know of a target before it can build ttir for it.

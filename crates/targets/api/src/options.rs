@@ -42,6 +42,11 @@ pub const PAIRS: &str = "pairs";
 /// tensor of which two read the same.
 pub const PAIRED: &str = "paired";
 
+/// The option of a kernel whose loops over dots have more stages than they ask for, as long as an SM has room for so
+/// many programs, or for as many as without (0); true for one program. False for none. Without it launches of the
+/// runtime get such a kernel where they gain by it ([`crate::DeviceFacts::spare_stages`]).
+pub const DEEP: &str = "deep_loops";
+
 /// All options of one compile. The common ones are fields; the target's own are in `extra`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct CompileOptions {

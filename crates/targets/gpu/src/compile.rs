@@ -87,6 +87,8 @@ pub struct Code {
     pub kernel: lanes::Facts,
     /// Whether loops have fewer stages than they ask for.
     pub fewer_stages: bool,
+    /// Whether shared memory has room for more stages than they ask for.
+    pub spare_stages: bool,
 }
 
 impl<'a> Compile<'a> {
@@ -123,13 +125,14 @@ impl<'a> Compile<'a> {
     }
 
     /// From verified block-level code to code of a lane. Where loops ask for more shared memory than there is, bulk
-    /// stores are done in parts, or loops get fewer stages.
+    /// stores are done in parts, or loops get fewer stages; where the options say so, they get more.
     ///
     /// # Errors
     /// What cannot be compiled.
     pub fn ttir(&mut self, mut module: ir::Module) -> Result<Code, TargetError> {
         self.backend.prepare(&mut module, self.options)?;
         let fit = Fit::of(&module, self.options.num_stages);
+        self.deepen(&mut module, fit.as_ref())?;
         self.passes(&mut module)?;
         if let Some(given) = self.observer.given(TTGIR) {
             return self.given(&given);
@@ -138,7 +141,8 @@ impl<'a> Compile<'a> {
             Ok(lowered) => {
                 let refused = ttgir::module::take_role_remarks(&mut module);
                 self.remark(refused);
-                self.lowered(module, lowered)
+                let spare_stages = self.has_spare_stages(&module, fit.as_ref(), lowered.1.shared_bytes);
+                Ok(Code { spare_stages, ..self.lowered(module, lowered)? })
             }
             Err(TargetError::OutOfResources { required, limit, .. }) => {
                 self.with_less(&module, fit, (required, limit))
@@ -206,11 +210,17 @@ impl<'a> Compile<'a> {
     }
 
     /// The shared memory that a program in front of all passes over ttgir needs.
-    fn measure(&self, mut module: ir::Module) -> Result<u64, TargetError> {
+    pub(crate) fn measure(&self, module: ir::Module) -> Result<u64, TargetError> {
+        self.needs(module).map(|(bytes, _)| bytes)
+    }
+
+    /// The same, and the program with layouts.
+    pub(crate) fn needs(&self, mut module: ir::Module) -> Result<(u64, ir::Module), TargetError> {
         let (launch, backend) = (self.launch(), self.backend);
         to_ttgir(&mut module, backend.passes(), backend.machine(), &launch, Verify::Never, &mut ())
             .map_err(|errors| refused(&errors))?;
-        lanes::shared_bytes(&module, backend.lanes()).map_err(|error| not_lowered(&[error]))
+        let bytes = lanes::shared_bytes(&module, backend.lanes()).map_err(|error| not_lowered(&[error]))?;
+        Ok((bytes, module))
     }
 
     /// Code with layouts that is given as text.
@@ -254,7 +264,15 @@ impl<'a> Compile<'a> {
             lowered = edited(given, &lowered)?;
         }
         self.add(LLIR, llir::print(&lowered).into_bytes(), true);
-        Ok(Code { layouts: module, module: lowered, given, params, kernel, fewer_stages: false })
+        Ok(Code {
+            layouts: module,
+            module: lowered,
+            given,
+            params,
+            kernel,
+            fewer_stages: false,
+            spare_stages: false,
+        })
     }
 
     /// Code of a lane, with the passes over it.

@@ -22,6 +22,7 @@ struct Pipelined {
     stages: u32,
     /// Loops around it.
     depth: usize,
+    has_dots: bool,
 }
 
 /// A program in front of all passes over ttgir, whose loops may be given fewer stages.
@@ -61,7 +62,6 @@ impl Fit {
         }
         let mut module = module.clone();
         ttgir::passes::set_default_stages(&mut module, num_stages);
-        ttgir::module::let_operands_stay(&mut module);
         let loops: Vec<Pipelined> =
             module.walk(module.top()).into_iter().filter_map(|op| pipelined(&module, op)).collect();
         Some(Fit { module, loops })
@@ -143,9 +143,26 @@ impl Fit {
         stages.iter().map(|&own| if own == most { own - 1 } else { own }).collect()
     }
 
+    /// The most stages that a loop over dots asks for, if there is one that is pipelined.
+    pub(crate) fn most_stages(&self) -> Option<u32> {
+        self.loops.iter().filter(|pipelined| pipelined.has_dots).map(|pipelined| pipelined.stages).max()
+    }
+
+    /// The program with so many stages more for loops over dots.
+    pub(crate) fn deeper(&self, more: u32) -> Module {
+        let stages = |of: &Pipelined| of.stages + if of.has_dots { more } else { 0 };
+        self.staged(&self.loops.iter().map(stages).collect::<Vec<_>>())
+    }
+
     fn with(&self, stages: &[u32], store_bytes: Option<u64>) -> Module {
-        let mut module = self.module.clone();
+        let mut module = self.staged(stages);
+        ttgir::module::let_operands_stay(&mut module);
         set_store_bytes(&mut module, store_bytes);
+        module
+    }
+
+    fn staged(&self, stages: &[u32]) -> Module {
+        let mut module = self.module.clone();
         for (pipelined, &stages) in self.loops.iter().zip(stages) {
             let attr = Attr::int(i64::from(stages), Type::int(32));
             module.set_extra(pipelined.op, NUM_STAGES.key(), Some(attr));
@@ -175,13 +192,18 @@ fn pipelined(module: &Module, op: Op) -> Option<Pipelined> {
     let stages = ForOp::of(module, op)?.stages();
     let around = std::iter::successors(module.parent_op(op), |&op| module.parent_op(op));
     let depth = around.filter(|&op| module.has(op, Traits::LOOP)).count();
-    (stages > 1).then_some(Pipelined { op, stages, depth })
+    let has_dots = module.walk(op).into_iter().any(|op| is_dot(module, op));
+    (stages > 1).then_some(Pipelined { op, stages, depth, has_dots })
 }
 
 /// Whether an operation says that a loop is pipelined, lets it be, or may become a bulk store.
 fn may_take_less(module: &Module, op: Op) -> bool {
     let is_staged = ForOp::of(module, op).is_some_and(|of| of.stages() > 1);
-    is_staged || MatmulOp::of(module, op).is_some() || DescriptorAccessOp::written(module, op).is_some()
+    is_staged || is_dot(module, op) || DescriptorAccessOp::written(module, op).is_some()
+}
+
+fn is_dot(module: &Module, op: Op) -> bool {
+    MatmulOp::of(module, op).is_some()
 }
 
 /// A program with one stage less.

@@ -10,6 +10,7 @@
 //! decides, which is the runtime's.
 
 mod compile;
+mod deep;
 pub mod driver;
 pub mod emulated;
 mod errors;

@@ -140,7 +140,7 @@ impl<'a> Compile<'a> {
 
     /// From code of a lane to PTX.
     fn code(mut self, code: Code) -> Result<Artifact, TargetError> {
-        let Code { layouts, module, params, kernel, fewer_stages, .. } = code;
+        let Code { layouts, module, params, kernel, fewer_stages, spare_stages, .. } = code;
         let wrong = |message| TargetError::Compile { message, location: None };
         let of = kernel_of(&layouts).map_err(wrong)?;
         let maps = maps::of_kernel(&layouts, of.op).map_err(wrong)?;
@@ -171,6 +171,7 @@ impl<'a> Compile<'a> {
             persistence,
             pairs,
             fewer_stages,
+            spare_stages,
             kernel,
             effort: written.effort,
         };
@@ -232,6 +233,8 @@ impl<'a> Compile<'a> {
             persistence: facts.persistence,
             pairs: facts.pairs,
             fewer_stages: facts.fewer_stages,
+            // An emulated device has no memory to wait for.
+            spare_stages: facts.spare_stages && !self.nvidia.emulated,
             assembler_level: Some(facts.effort.level()),
             ..gpu::device_facts(arch.to_string(), &facts.kernel, self.options)
         });

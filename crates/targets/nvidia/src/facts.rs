@@ -21,6 +21,8 @@ pub(crate) struct Facts {
     pub(crate) pairs: Vec<PairFacts>,
     /// Whether loops have fewer stages than they ask for.
     pub(crate) fewer_stages: bool,
+    /// Whether shared memory has room for more stages than they ask for.
+    pub(crate) spare_stages: bool,
     /// What its launches need.
     pub(crate) kernel: lanes::Facts,
     /// How hard the assembler should try.

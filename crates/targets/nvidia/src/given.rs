@@ -66,6 +66,7 @@ pub(crate) fn facts(text: &str, min_shared: u32) -> Result<Facts, String> {
         persistence: Guards::default(),
         pairs: Vec::new(),
         fewer_stages: false,
+        spare_stages: false,
         kernel,
         effort: Effort::Full,
     })

@@ -2,7 +2,7 @@
 
 use crate::stage;
 use target::knobs::{KnobKind, KnobRow, KnobStanding};
-use target::{CompileOptions, OptionValue, PAIRED, PAIRS, PERSISTENT};
+use target::{CompileOptions, DEEP, OptionValue, PAIRED, PAIRS, PERSISTENT};
 use ttgir::{Machine, Pairs, Persistence, Roles};
 
 use KnobKind::{Flag, OptFlag, OptText, Tool};
@@ -88,6 +88,9 @@ pub(crate) static ROWS: &[KnobRow] = &[
     row(PAIRS, &["DEUTERON_PAIRS"], OptFlag,
         "Let two programs that read the same be a cluster in which each copies half of that to both (TMA multicast) in all launches that can do so \
          (1) or in none (0), in place of those that gain by it.").but(Compiles),
+    row(DEEP, &["DEUTERON_DEEP_LOOPS"], OptFlag,
+        "Give loops over dots more stages than they ask for, as far as shared memory is worth it for one program an SM (1), or never (0), in place \
+         of where a launch has few programs for an SM.").but(Compiles),
     row(knob::ROLES, &["DEUTERON_WARP_SPECIALIZE"], OptFlag,
         "Let warps of their own begin the bulk copies (TMA) of every loop that can have them (1) or of none (0), in place of those that say \
          `warp_specialize=True` or gain by it.").but(Compiles),

@@ -1,5 +1,5 @@
 //! Loads by addresses that feed dots in loops, and read boxes of tensors, become loads by descriptors that launches
-//! make; in loops over programs, so do stores that write boxes.
+//! make; in loops over programs or tiles whose loads run ahead, so do stores that write boxes.
 //!
 //! ```text
 //! scf.for … iter_args(%q = %first) {                    one more parameter: %a.map: !tt.tensordesc<…> {tt.map_of = …}
@@ -24,6 +24,7 @@ use rustc_hash::FxHashMap;
 use ttir::axis::{self, AxisTable};
 use ttir::boxes::{self, BoxAccess, Boxes, Poly, Reason};
 use ttir::ops::access::AccessOp;
+use ttir::ops::control::FLATTEN;
 use ttir::ops::descriptor::{self, DescriptorLoadOp};
 use ttir::ops::func::{FuncOp, kernels};
 use ttir::ops::shape::{TRANS, TransOp};
@@ -54,13 +55,13 @@ pub fn load_notes(module: &Module, kernel: Op) -> Vec<String> {
     notes.map_or_else(Vec::new, |notes| notes.split("; ").map(str::to_owned).collect())
 }
 
-/// The loads of a kernel that would be bulk copies on a machine, and its stores if those are asked for; and why the
+/// The loads of a kernel that would be bulk copies on a machine, and its stores among those asked for; and why the
 /// others, of loads those that feed dots in loops, would not.
-fn box_accesses(module: &Module, kernel: Op, stores: bool) -> Boxes {
+fn box_accesses(module: &Module, kernel: Op, stores: Stores) -> Boxes {
     let inside = module.walk(kernel);
     let loads = inside.iter().copied().filter(|&op| is_wanted(module, kernel, op));
     let (rows, matrices): (Vec<Op>, Vec<Op>) = loads.partition(|&op| is_row(module, op));
-    let stores: Vec<Op> = inside.iter().copied().filter(|&op| stores && is_block_store(module, op)).collect();
+    let stores: Vec<Op> = inside.iter().copied().filter(|&op| stores.asks_for(module, op)).collect();
     if matrices.is_empty() && (stores.is_empty() || !inside.iter().any(|&op| is_dot(module, op))) {
         return Boxes::default();
     }
@@ -111,6 +112,58 @@ fn is_wanted(module: &Module, kernel: Op, op: Op) -> bool {
     AccessOp::load(module, op).is_some_and(|load| is_tensor(module.ty(load.ptr())))
         && around.take_while(|&op| op != kernel).any(|op| module.has(op, Traits::LOOP))
         && feeds_dot(module, None, op)
+}
+
+/// The stores by addresses that are to be bulk copies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stores {
+    None,
+    /// Those beside whose blocks the loads of later ones run ahead: in a loop over tiles that says `tt.flatten`, whose
+    /// other accesses by addresses are boxes too. Others gain nothing by it.
+    InFlatLoops,
+    /// Those of a kernel that will be a loop over its programs.
+    All,
+}
+
+impl Stores {
+    fn of(machine: &Machine) -> Stores {
+        match machine.persistence {
+            _ if !machine.bulk_store => Stores::None,
+            Persistence::Loop => Stores::All,
+            _ => Stores::InFlatLoops,
+        }
+    }
+
+    fn asks_for(self, module: &Module, op: Op) -> bool {
+        is_block_store(module, op)
+            && match self {
+                Stores::None => false,
+                Stores::InFlatLoops => flat_loop(module, op).is_some(),
+                Stores::All => true,
+            }
+    }
+}
+
+/// The loop around an operation that says `tt.flatten`, with a loop over dots in it.
+fn flat_loop(module: &Module, op: Op) -> Option<Op> {
+    let is_flat = |op: Op| module.extra_attr(op, FLATTEN.name).is_some();
+    let mut around = std::iter::successors(module.parent_op(op), |&op| module.parent_op(op));
+    around.find(|&op| is_flat(op) && has_dot_loop(module, op))
+}
+
+/// Whether lanes move something by addresses in the flat loops of some stores. What they load through one parameter
+/// may have been stored through another, and a bulk copy would not have written it yet.
+fn have_others_beside(module: &Module, found: &Boxes) -> bool {
+    let is_box = |op: Op| found.loads.iter().chain(&found.stores).any(|access| access.op == op);
+    let is_access = |op: Op| AccessOp::load(module, op).or(AccessOp::store(module, op)).is_some();
+    let around = found.stores.iter().filter_map(|store| flat_loop(module, store.op));
+    around.into_iter().any(|around| module.walk(around).into_iter().any(|op| is_access(op) && !is_box(op)))
+}
+
+/// Whether there is a loop over dots in an operation.
+fn has_dot_loop(module: &Module, op: Op) -> bool {
+    let has_dot = |op: Op| module.walk(op).iter().any(|&op| is_dot(module, op));
+    module.walk(op).into_iter().any(|inner| inner != op && module.has(inner, Traits::LOOP) && has_dot(inner))
 }
 
 fn is_block_store(module: &Module, op: Op) -> bool {
@@ -195,14 +248,17 @@ fn part(module: &Module, entry: Block, poly: &Poly) -> Option<MapPart> {
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let context = Context::of(module)?;
-    let Machine { bulk_copy, bulk_loads, bulk_store, persistence, .. } = *context.machine;
+    let Machine { bulk_copy, bulk_loads, .. } = *context.machine;
     if !bulk_copy || !bulk_loads || context.config.num_ctas != 1 {
         return Ok(());
     }
     let mut is_changed = false;
     for kernel in kernels(module).map(|func| func.op).collect::<Vec<_>>() {
-        let stores = bulk_store && persistence == Persistence::Loop;
-        let found = box_accesses(module, kernel, stores);
+        let stores = Stores::of(context.machine);
+        let mut found = box_accesses(module, kernel, stores);
+        if stores == Stores::InFlatLoops && have_others_beside(module, &found) {
+            found = box_accesses(module, kernel, Stores::None);
+        }
         note(module, kernel, &found);
         if found.loads.is_empty() && found.stores.is_empty() {
             continue;
