@@ -139,3 +139,18 @@ def test_all_kernels_that_can_where_that_is_asked(rng, tmp_path):
             a, b, c = matrix(rng, m, k), matrix(rng, k, n), poisoned(m, n)
             assert launch(product_of(""), a, b, c).metadata.persistent
             torch.testing.assert_close(c.double(), a.double() @ b.double(), rtol=1e-2, atol=5e-2)
+
+
+def test_an_edited_stage_is_what_runs(rng, tmp_path):
+    """No other way to launch the kernel is compiled beside it, as that would be another one."""
+    a, b, c = matrix(rng, 192, 64), matrix(rng, 64, 64), poisoned(192, 64)
+    assert launch(product_of(""), a, b, c).metadata.persistence and loops(tmp_path) == 1
+    [own] = [path for path in (tmp_path / "dump").rglob("*.ttgir") if "tt.programs" not in path.read_text()]
+    for stage in ("ptx", "llir"):
+        folder = tmp_path / stage
+        folder.mkdir()
+        (folder / f"product.{stage}").write_text(own.with_suffix(f".{stage}").read_text())
+        triton.knobs.cache.override_dir, triton.knobs.compilation.override = str(folder), True
+        again = poisoned(192, 64)
+        assert not launch(product_of(""), a, b, again).metadata.persistence and loops(tmp_path) == 1
+        assert torch.equal(again, c)

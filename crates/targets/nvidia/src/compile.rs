@@ -140,7 +140,7 @@ impl<'a> Compile<'a> {
 
     /// From code of a lane to PTX.
     fn code(mut self, code: Code) -> Result<Artifact, TargetError> {
-        let Code { layouts, module, params, kernel, fewer_stages, spare_stages, .. } = code;
+        let Code { layouts, module, given, params, kernel, fewer_stages, spare_stages } = code;
         let wrong = |message| TargetError::Compile { message, location: None };
         let of = kernel_of(&layouts).map_err(wrong)?;
         let maps = maps::of_kernel(&layouts, of.op).map_err(wrong)?;
@@ -162,7 +162,7 @@ impl<'a> Compile<'a> {
         let shared = kernel.shared_bytes.max(self.min_shared()?);
         check_shared(u64::from(shared), self.nvidia.lanes.machine)?;
         let kernel = lanes::Facts { shared_bytes: shared, ..kernel };
-        let facts = Facts {
+        let mut facts = Facts {
             name,
             params,
             maps,
@@ -175,8 +175,12 @@ impl<'a> Compile<'a> {
             kernel,
             effort: written.effort,
         };
+        if given.is_some() {
+            facts.stay();
+        }
         match self.shared.observer.given(stage::PTX) {
             Some(given) => {
+                facts.stay();
                 let text = given.text()?.to_owned();
                 self.ptx(text, Some(&given), facts)
             }
@@ -189,7 +193,7 @@ impl<'a> Compile<'a> {
         mut self,
         text: String,
         given: Option<&GivenStage>,
-        facts: Facts,
+        mut facts: Facts,
     ) -> Result<Artifact, TargetError> {
         if let Some(given) = given.filter(|_| self.nvidia.emulated) {
             emulator::Program::parse(&text)
@@ -219,6 +223,9 @@ impl<'a> Compile<'a> {
             let own = self.shared.observer.given(stage::CUBIN).map(|given| given.bytes);
             if let Some(cubin) = cubin.as_ref().filter(|_| options.flag(knob::ASSEMBLER_LOG)) {
                 self.shared.observer.tell(&cubin.log);
+            }
+            if own.is_some() {
+                facts.stay();
             }
             if let Some(cubin) = own.or(cubin.map(|cubin| cubin.bytes)) {
                 self.shared.add(stage::CUBIN, cubin, false);
