@@ -37,9 +37,11 @@ def _mode(torch):
     from torch.overrides import TorchFunctionMode
 
     from ._addresses import note
+    from ._cuda_functions import histc
 
     is_cuda = torch.Tensor.is_cuda.__get__
     unchanged = (torch.Tensor.cuda, torch.Tensor.pin_memory)
+    histograms = (torch.histc, torch.Tensor.histc)
 
     class CudaAsCpu(TorchFunctionMode):
         """Changes the devices among the arguments of torch's functions."""
@@ -52,6 +54,8 @@ def _mode(torch):
             if func == torch.Tensor.data_ptr:
                 note(args[0])
             kwargs = kwargs or {}
+            if func in histograms and args and not args[0].is_floating_point():
+                return histc(torch, *args, **kwargs)
             if "device" in kwargs:
                 kwargs = {**kwargs, "device": _mapped_device(kwargs["device"])}
             if kwargs.get("pin_memory"):

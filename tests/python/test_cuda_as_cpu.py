@@ -75,3 +75,20 @@ def test_what_libraries_of_kernels_ask_torch_for(python):
 def test_the_device_of_a_cpu_is_entered(python):
     code = "import torch\nwith torch.cpu.device(0): print(torch.ones(2, device='cuda').tolist())"
     assert python("-m", "deuteron", "--cuda-as-cpu", "-c", code).stdout == "[1.0, 1.0]\n"
+
+
+def test_histograms_of_integers(python):
+    code = textwrap.dedent("""\
+        import torch
+        x = torch.tensor([[0, 3, 3], [7, 5, 3]], device="cuda", dtype=torch.int32)
+        counts = torch.histc(x, bins=4, min=0, max=8)
+        assert counts.dtype == torch.int32 and counts.tolist() == [1, 3, 1, 1]
+        assert x.long().histc(8, 0, 7).tolist() == [1, 0, 0, 3, 0, 1, 0, 1]
+        assert torch.histc(x, bins=7).tolist() == [1, 0, 0, 3, 0, 1, 1]
+        assert torch.histc(x[0, 1:], bins=2).tolist() == [0, 2]
+        assert torch.histc(x, bins=2, min=4, max=6).tolist() == [0, 1]
+        assert torch.histc(torch.empty(0, dtype=torch.int64), bins=3).tolist() == [0, 0, 0]
+        print(torch.histc(x.float(), bins=4, min=0, max=8).tolist())
+        """)
+    done = python("-m", "deuteron", "--cuda-as-cpu", "-c", code)
+    assert done.stdout == "[1.0, 3.0, 1.0, 1.0]\n", done.stderr
