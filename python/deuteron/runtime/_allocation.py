@@ -96,9 +96,23 @@ def has_allocator():
     return _allocator.get() is not _NULL_ALLOCATOR
 
 
+class _Aligned(Buffer):
+    """Memory of an allocator from its first byte with an alignment on: that of a host is aligned less than kernels ask, whichever device
+    the allocator names (``--cuda-as-cpu``)."""
+
+    def __init__(self, memory, alignment):
+        self._memory = memory
+        self._alignment = alignment
+
+    def data_ptr(self):
+        address = self._memory.data_ptr()
+        return address + -address % self._alignment
+
+
 def allocate(size, alignment, stream):
-    """A buffer of the allocator that is set, aligned as asked."""
-    buffer = _allocator.get()(size, alignment, stream)
+    """A buffer of the allocator that is set, aligned as asked: one that gives less is asked for more."""
+    allocator = _allocator.get()
+    buffer = allocator(size, alignment, stream)
     if buffer.data_ptr() % max(alignment, 1):
-        raise RuntimeError(f"the allocator gave memory at {buffer.data_ptr():#x}, which is not a multiple of {alignment}")
+        return _Aligned(allocator(size + alignment, alignment, stream), alignment)
     return buffer
