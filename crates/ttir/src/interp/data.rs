@@ -259,6 +259,7 @@ impl Data {
     pub(crate) fn permute(&self, count: usize, from: impl Fn(usize) -> usize) -> Data {
         let bits = match &self.bits {
             Bits::Uniform(bits) => Bits::Uniform(*bits),
+            _ if count == 1 => Bits::Uniform(self.at(from(0))),
             Bits::Words(words) => {
                 let words = (0..count).map(|index| words.words[from(index)]).collect();
                 Bits::Words(Arc::new(Words { words, each: OnceLock::new() }))
