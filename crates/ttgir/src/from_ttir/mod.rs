@@ -34,7 +34,7 @@ pub(crate) use persist::PERSIST;
 pub use persist::{PERSISTENCE, PROGRAMS, persistence, programs_param};
 pub(crate) use scaled::EXPAND_SCALED;
 
-use crate::passes::{ASSIGN_LAYOUTS, SPLIT_PRECISION};
+use crate::passes::{ASSIGN_LAYOUTS, DROP_CARRIED, SPLIT_PRECISION};
 use crate::{Config, Machine, module};
 use ir::pass::PassRow;
 use ir::{Diagnostic, Module};
@@ -48,6 +48,8 @@ static FORMS: &[&PassRow] = &[
     &FLATTEN_DESCRIPTORS,
     &EXPAND_CAT,
     &EXPAND_SCALED,
+    // Before loads become bulk copies: a descriptor of what only unused dots read would never get a layout.
+    &DROP_CARRIED,
     &BOX_LOADS,
     &KEEP_DESCRIPTORS,
     &EXPAND_DESCRIPTORS,
