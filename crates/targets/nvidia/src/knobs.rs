@@ -36,6 +36,9 @@ pub(crate) const DRIVER_VARIABLE: &str = "TRITON_LIBCUDA_PATH";
 /// Whether every launch is to be a call of its own.
 pub(crate) const PLAIN_LAUNCHES: &str = "DEUTERON_PLAIN_LAUNCHES";
 
+/// Whether no assembler is to be started ahead of its text.
+pub(crate) const PLAIN_ASSEMBLER: &str = "DEUTERON_PLAIN_PTXAS";
+
 /// Variables that name a program, by its name.
 pub(crate) const PROGRAM_VARIABLES: &[(&str, &str)] = &[
     ("ptxas", "TRITON_PTXAS_PATH"),
@@ -68,6 +71,9 @@ pub(crate) static ROWS: &[KnobRow] = &[
         .but(Compiles),
     row(knob::ASSEMBLER_LOG, &["TRITON_DUMP_PTXAS_LOG"], Flag,
         "Print what `ptxas -v` says of every kernel, which it then assembles for devices that are here as well.").but(Shows),
+    row("plain_ptxas", &[PLAIN_ASSEMBLER], Flag,
+        "Start `ptxas` when there is something to assemble. Else a process that assembles again and again keeps one or two waiting for up to 10 \
+         seconds, which have done half of the work for a small kernel by then.").but(Environment),
     row("mock_ptx_version", &["TRITON_MOCK_PTX_VERSION"], OptText, "What to take for the version of `ptxas`.")
         .but(Idle("no compile asks `ptxas` for its version: PTX is written in the lowest version that has every instruction used, and \
                    `ptx_version=87` at a launch asks for another")),

@@ -1,9 +1,12 @@
-//! The command `ptxas`: run with a file of its own.
+//! The command `ptxas`: run with a file of its own, or by one that was started ahead of its text.
 
+use super::ahead::{self, Call};
 use super::log::{complaints, usage};
+use super::made::{INPUT, Made, NotMade};
 use super::{AssembleError, AssembleOptions, Assembler, Cubin, NotFound, Search};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// An assembler that is a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -60,20 +63,37 @@ impl Ptxas {
         &self.path
     }
 
-    fn command(&self, options: &AssembleOptions, input: &Path, output: &Path) -> Command {
+    /// The options, in front of the files.
+    fn arguments(options: &AssembleOptions) -> Vec<OsString> {
+        let mut words = vec!["-v".into(), format!("--gpu-name={}", options.arch)];
+        words.push(format!("-O{}", options.optimization));
+        words.extend(options.line_info.then(|| "-lineinfo".to_owned()));
+        words.extend((!options.fuse).then(|| "--fmad=false".to_owned()));
+        words.extend(options.further.iter().cloned());
+        words.into_iter().map(OsString::from).collect()
+    }
+
+    /// Runs the command; the one that will wait for the next text starts meanwhile.
+    fn run(&self, ptx: &str, arguments: &[OsString], call: Option<&Call>) -> Result<Made, AssembleError> {
+        let fail = |error: std::io::Error| AssembleError::NotRun(format!("ptxas: {error}"));
+        let folder = tempfile::tempdir().map_err(fail)?;
+        let (input, output) = (folder.path().join(INPUT), folder.path().join("kernel.cubin"));
+        std::fs::write(&input, ptx).map_err(fail)?;
         let mut command = Command::new(&self.path);
-        command
-            .arg("-v")
-            .arg(format!("--gpu-name={}", options.arch))
-            .arg(format!("-O{}", options.optimization));
-        if options.line_info {
-            command.arg("-lineinfo");
+        command.args(arguments).arg(&input).arg("-o").arg(&output);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().map_err(fail)?;
+        call.inspect(|call| ahead::keep_one(call));
+        let done = child.wait_with_output().map_err(fail)?;
+        let log =
+            format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        let log = log.replace(&input.display().to_string(), INPUT);
+        if !done.status.success() {
+            let text = complaints(&log, ptx);
+            let text = if text.is_empty() { format!("  it ended with {}", done.status) } else { text };
+            return Err(AssembleError::Refused(text));
         }
-        if !options.fuse {
-            command.arg("--fmad=false");
-        }
-        command.args(&options.further).arg(input).arg("-o").arg(output);
-        command
+        Ok(Made { bytes: std::fs::read(&output).map_err(fail)?, log })
     }
 }
 
@@ -83,21 +103,19 @@ impl Assembler for Ptxas {
     }
 
     fn assemble(&self, ptx: &str, options: &AssembleOptions) -> Result<Cubin, AssembleError> {
-        let fail = |error: std::io::Error| AssembleError::NotRun(format!("ptxas: {error}"));
-        let folder = tempfile::tempdir().map_err(fail)?;
-        let (input, output) = (folder.path().join("kernel.ptx"), folder.path().join("kernel.cubin"));
-        std::fs::write(&input, ptx).map_err(fail)?;
-        let done = self.command(options, &input, &output).output().map_err(fail)?;
-        let log =
-            format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-        let log = log.replace(&input.display().to_string(), "kernel.ptx");
-        if !done.status.success() {
-            let text = complaints(&log, ptx);
-            let text = if text.is_empty() { format!("  it ended with {}", done.status) } else { text };
-            return Err(AssembleError::Refused(text));
-        }
-        let bytes = std::fs::read(&output).map_err(fail)?;
-        let usage = usage(&log);
-        Ok(Cubin { bytes, log, usage })
+        let arguments = Ptxas::arguments(options);
+        let call = Call::new(&self.path, &arguments);
+        let early = call.as_ref().map(|call| ahead::assemble(call, ptx));
+        let made = match early {
+            Some(Ok(made)) => made,
+            Some(Err(NotMade::Failed)) => {
+                let made = self.run(ptx, &arguments, None)?;
+                ahead::mistrust();
+                made
+            }
+            _ => self.run(ptx, &arguments, call.as_ref())?,
+        };
+        let usage = usage(&made.log);
+        Ok(Cubin { bytes: made.bytes, log: made.log, usage })
     }
 }
