@@ -145,6 +145,16 @@ pub trait MathMachine {
         unreachable!("asked of a machine that approximates")
     }
 
+    /// Whether a binary32 is brought within 0 and 1 by the instruction that made it: see [`Self::saturate`].
+    fn saturates(&self) -> bool {
+        false
+    }
+
+    /// A binary32 brought within 0 and 1, a NaN to 0, where [`Self::saturates`].
+    fn saturate(&self, _b: &mut FunctionBuilder<'_>, _x: Value) -> Value {
+        unreachable!("asked of a machine that saturates")
+    }
+
     /// `2^x` of a binary32 within two units in the last place, if that is less than a polynomial.
     fn exp2(&self, _b: &mut FunctionBuilder<'_>, _x: Value) -> Option<Value> {
         None

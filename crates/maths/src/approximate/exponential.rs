@@ -1,6 +1,7 @@
 //! `tanh`, `sinh`, `cosh`, `exp10`.
 
 use super::{Builder, LN_2, split};
+use crate::builder::Rounded;
 use llir::{FloatCompare, Value};
 use std::f64::consts::{LOG2_10, LOG2_E};
 
@@ -89,12 +90,10 @@ pub(super) fn cosh(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
 }
 
 /// `10^x = 2^f · 2^n`, with `n` the exponent of a normal number. Beyond these, `f` tells the rest: its power is zero,
-/// infinite, or what a denormal result is rounded from.
+/// infinite, or what a denormal result is rounded from. Of a NaN `n` is any exponent, and `f` is a NaN.
 pub(super) fn exp10(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let [factor, factor_low] = split(LOG2_10);
-    let bounded = b.above(x[0], -37.9);
-    let bounded = b.below(bounded, 38.2);
-    let n = b.round_by(bounded, factor, MAGIC + 127.0);
+    let n = exponent_of_ten(b, x[0]);
     let minus = b.fneg(n.float);
     let rest = b.times_plus(x[0], factor, minus);
     let rest = b.times_plus(x[0], factor_low, rest);
@@ -103,4 +102,22 @@ pub(super) fn exp10(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let bits = b.shl(bits, 23);
     let scale = b.with_bits(bits);
     b.fmul(power, scale)
+}
+
+/// `log2(10^x)` as a whole number from -126 to 127; the carrier has it with the bias of exponents.
+fn exponent_of_ten(b: &mut Builder<'_, '_>, x: Value) -> Rounded {
+    /// From the least to the greatest.
+    const STEPS: f64 = 253.0;
+    if !b.machine.saturates() {
+        let bounded = b.above(x, -37.9);
+        let bounded = b.below(bounded, 38.2);
+        return b.round_by(bounded, split(LOG2_10)[0], MAGIC + 127.0);
+    }
+    let zero = b.float(126.0 / STEPS);
+    let share = b.times_plus(x, LOG2_10 / STEPS, zero);
+    let share = b.machine.saturate(b.b, share);
+    let least = b.float(MAGIC + 1.0);
+    let carrier = b.times_plus(share, STEPS, least);
+    let zero = b.float(MAGIC + 127.0);
+    Rounded { float: b.fsub(carrier, zero), carrier }
 }

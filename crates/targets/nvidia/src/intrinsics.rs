@@ -124,6 +124,8 @@ rows! {
         TID_Z: special("llvm.nvvm.read.ptx.sreg.tid.z", "%tid.z"),
         RSQRT: plain("llvm.nvvm.rsqrt.approx.f", "rsqrt.approx.f32"),
         RSQRT_FTZ: plain("llvm.nvvm.rsqrt.approx.ftz.f", "rsqrt.approx.ftz.f32"),
+        // Of what is used here alone `ptxas` makes a part of the instruction before it: `fma.rn.sat.f32`.
+        SATURATE: plain("llvm.nvvm.saturate.f", "cvt.sat.f32.f32"),
         SHUFFLE_XOR: ordered("llvm.nvvm.shfl.sync.bfly.i32", "shfl.sync.bfly.b32", &[1, 2, 3, 0]),
         SHUFFLE_DOWN: ordered("llvm.nvvm.shfl.sync.down.i32", "shfl.sync.down.b32", &[1, 2, 3, 0]),
         SHUFFLE_INDEX: ordered("llvm.nvvm.shfl.sync.idx.i32", "shfl.sync.idx.b32", &[1, 2, 3, 0]),

@@ -390,6 +390,14 @@ impl MathMachine for Lanes {
         b.intrinsic(math::approximation(what), Type::F32, &[x])
     }
 
+    fn saturates(&self) -> bool {
+        true
+    }
+
+    fn saturate(&self, b: &mut FunctionBuilder<'_>, x: Value) -> Value {
+        b.intrinsic(&intrinsics::SATURATE, Type::F32, &[x])
+    }
+
     fn exp2(&self, b: &mut FunctionBuilder<'_>, x: Value) -> Option<Value> {
         self.math(b, Math::Exp2, &[x])
     }
