@@ -16,7 +16,7 @@ const ATAN: [f64; 8] = [
 ];
 
 /// `(asin(t) / t - 1) / t²` in `t²`, for |t| ≤ [`NEAR`].
-const ASIN: [f64; 5] = [0.0507702827, 0.0188115053, 0.0466168039, 0.0748574361, 0.166669965];
+const ASIN: [f64; 5] = [0.0508391596, 0.018811047, 0.0466189682, 0.0748573244, 0.166669697];
 
 /// `acos(x) / √(1 - x) - 1` for `x` from 0 to 1.
 const ACOS: [f64; 8] = [
@@ -31,7 +31,7 @@ const ACOS: [f64; 8] = [
 ];
 
 /// Up to here the series of the arc sine is that of the argument, from here that of the complement.
-const NEAR: f64 = 0.56;
+const NEAR: f64 = 0.57;
 
 /// Two singles whose product is pi/2 to 2e-13: as a fused product it costs no more than the nearest single.
 const HALF_PI: [f64; 2] = [1.768_298_983_573_913_6, 0.888_309_240_341_186_5];
@@ -57,34 +57,35 @@ pub(super) fn atan(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     b.with_sign_of(result, x[0])
 }
 
-/// The root of a number that is zero, negative, or no less than 2^-30, corrected with what its square lacks; `factor`
-/// in front. Negative numbers have none.
-fn corrected_root(b: &mut Builder<'_, '_>, x: Value, factor: f64) -> Value {
+/// The series, or pi/2 less twice that of the root of `(1 - |x|) / 2`. The coefficients are those for which a root that
+/// is a unit off does least.
+pub(super) fn asin(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
+    let size = b.fabs(x[0]);
+    let (near, half) = (b.float(NEAR), b.float(0.5));
+    let is_far = b.fcmp(FloatCompare::Ogt, size, near);
+    let rest = b.times_plus(size, -0.5, half);
+    let root = b.rooted(rest);
+    let t = b.select(is_far, root, size);
+    let square = b.fmul(t, t);
+    let leg = b.odd_series(t, square, &ASIN);
+    let legs = b.fadd(leg, leg);
+    let minus = b.fneg(legs);
+    let other = plus_half_pi(b, minus);
+    let result = b.select(is_far, other, leg);
+    b.with_sign_of(result, x[0])
+}
+
+/// The root of a number that is zero, negative, or no less than 2^-30, corrected with what its square lacks. Negative
+/// numbers have none.
+fn corrected_root(b: &mut Builder<'_, '_>, x: Value) -> Value {
     // So that a zero has a root.
     let least = b.float(1e-30);
     let guarded = b.fadd(x, least);
     let inverse = b.inverse_root(guarded);
     let root = b.fmul(x, inverse);
     let lacks = b.neg_mul_add(root, root, x);
-    let half = if factor == 2.0 { inverse } else { b.times(inverse, 0.5 * factor) };
-    let root = if factor == 1.0 { root } else { b.times(root, factor) };
+    let half = b.times(inverse, 0.5);
     b.mul_add(lacks, half, root)
-}
-
-/// The series, or pi/2 less twice that of the root of `(1 - |x|) / 2`.
-pub(super) fn asin(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
-    let size = b.fabs(x[0]);
-    let (near, half) = (b.float(NEAR), b.float(0.5));
-    let is_far = b.fcmp(FloatCompare::Ogt, size, near);
-    let rest = b.times_plus(size, -0.5, half);
-    let square = b.fmul(size, size);
-    let root = corrected_root(b, rest, 2.0);
-    let root = b.fneg(root);
-    let (t, square) = (b.select(is_far, root, size), b.select(is_far, rest, square));
-    let leg = b.odd_series(t, square, &ASIN);
-    let other = plus_half_pi(b, leg);
-    let result = b.select(is_far, other, leg);
-    b.with_sign_of(result, x[0])
 }
 
 /// `√(1 - |x|)` times a polynomial in `|x|`, below zero taken from pi.
@@ -92,7 +93,7 @@ pub(super) fn acos(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let size = b.fabs(x[0]);
     let (zero, one) = (b.float(0.0), b.float(1.0));
     let rest = b.fsub(one, size);
-    let root = corrected_root(b, rest, 1.0);
+    let root = corrected_root(b, rest);
     let slope = b.polynomial(size, &ACOS);
     let arc = b.mul_add(slope, root, root);
     let minus = b.fneg(arc);

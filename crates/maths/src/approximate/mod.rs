@@ -47,7 +47,7 @@ pub const APPROXIMATE: &[ApproximateFn] = &[
     ApproximateFn { name: "acosh", accuracy_ulp: 3.0, generate: inverse_hyperbolic::acosh },
     ApproximateFn { name: "atanh", accuracy_ulp: 2.0, generate: inverse_hyperbolic::atanh },
     ApproximateFn { name: "atan", accuracy_ulp: 2.0, generate: inverse::atan },
-    ApproximateFn { name: "asin", accuracy_ulp: 1.7, generate: inverse::asin },
+    ApproximateFn { name: "asin", accuracy_ulp: 2.4, generate: inverse::asin },
     ApproximateFn { name: "erfc", accuracy_ulp: 4.0, generate: error::erfc },
     ApproximateFn { name: "normcdf", accuracy_ulp: 4.0, generate: error::normcdf },
     ApproximateFn { name: "exp10", accuracy_ulp: 3.0, generate: exponential::exp10 },
