@@ -69,7 +69,9 @@ pub(in crate::assemble) fn keep_one(call: &Call) {
 }
 
 fn is_unwanted() -> bool {
-    env::var_os(PLAIN_ASSEMBLER).is_some_and(|value| !value.is_empty() && value != "0")
+    let yes =
+        |value: String| ["1", "true", "on", "y", "yes"].iter().any(|word| value.eq_ignore_ascii_case(word));
+    env::var(PLAIN_ASSEMBLER).is_ok_and(yes)
 }
 
 /// What is kept. Nobody waits for it, as it may have been locked when this process was forked.
