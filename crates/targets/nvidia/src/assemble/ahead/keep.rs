@@ -5,6 +5,7 @@ use crate::assemble::made::{Made, NotMade};
 use crate::knobs::PLAIN_ASSEMBLER;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 use std::{env, process, thread};
 
@@ -30,8 +31,14 @@ static EMPTIED: Condvar = Condvar::new();
 
 struct Kept {
     waiting: Vec<Waiting>,
-    /// The process of which a thread ends those that wait too long: forks have no such thread.
-    tended: Option<u32>,
+    /// The thread that ends those that wait too long, and its process: forks have no such thread.
+    tended: Option<(u32, JoinHandle<()>)>,
+}
+
+impl Kept {
+    fn is_tended_here(&self) -> bool {
+        self.tended.as_ref().is_some_and(|(_, tending)| tending.thread().id() == thread::current().id())
+    }
 }
 
 /// Lets one that waits assemble a text, and starts the next one meanwhile.
@@ -95,12 +102,11 @@ pub(super) fn keep(waiting: Waiting) {
     // What is left over is ended behind the lock.
     let mut ended = Vec::new();
     let Some(mut kept) = locked() else { return };
-    if kept.tended != Some(process::id()) {
+    if kept.tended.as_ref().is_none_or(|(owner, _)| *owner != process::id()) {
         let tending = thread::Builder::new().name("ptxas-ahead".into()).spawn(tend);
-        if tending.is_err() {
-            return;
-        }
-        kept.tended = Some(process::id());
+        let Ok(tending) = tending else { return };
+        // In a fork there is no thread of its parent to let go.
+        std::mem::forget(kept.tended.replace((process::id(), tending)));
     }
     if kept.waiting.len() == MOST {
         ended.push(kept.waiting.remove(0));
@@ -109,18 +115,27 @@ pub(super) fn keep(waiting: Waiting) {
     drop(kept);
 }
 
-/// Ends all that wait: a fork would hold their pipes open for as long as it lives.
+/// Ends all that wait, since a fork would hold their pipes open for as long as it lives, and the thread that tends
+/// them: Python warns of forks of processes with threads.
 pub(super) extern "C" fn give_up() {
-    let waiting = locked().map(|mut kept| std::mem::take(&mut kept.waiting));
-    if waiting.is_some_and(|waiting| !waiting.is_empty()) {
-        EMPTIED.notify_all();
+    let Some(mut kept) = locked() else { return };
+    let (waiting, tended) = (std::mem::take(&mut kept.waiting), kept.tended.take());
+    drop(kept);
+    EMPTIED.notify_all();
+    drop(waiting);
+    if let Some((owner, tending)) = tended
+        && owner == process::id()
+    {
+        _ = tending.join();
     }
 }
 
-/// Ends those that wait too long, until none is left.
+/// Ends those that wait too long, until none is left or this thread is given up.
 fn tend() {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    while let Some(age) = kept.waiting.iter().map(|waiting| waiting.since.elapsed()).max() {
+    while kept.is_tended_here()
+        && let Some(age) = kept.waiting.iter().map(|waiting| waiting.since.elapsed()).max()
+    {
         if age < IDLE {
             let woken = EMPTIED.wait_timeout(kept, IDLE - age);
             kept = woken.unwrap_or_else(PoisonError::into_inner).0;
@@ -128,5 +143,7 @@ fn tend() {
             kept.waiting.retain(|waiting| waiting.since.elapsed() < IDLE);
         }
     }
-    kept.tended = None;
+    if kept.is_tended_here() {
+        kept.tended = None;
+    }
 }
