@@ -273,9 +273,10 @@ def launch_tiles(a, b, c, programs=2, flatten=True):
 
 @pytest.mark.parametrize("flatten", [False, True])
 def test_tiles_one_after_the_other(rng, flatten):
+    # In a loop that says so, stores are bulk copies too.
     a, b = matrix(rng, 200, 56), matrix(rng, 56, 136)
     c = torch.zeros(200, 136, dtype=a.dtype)
-    assert maps(launch_tiles(a, b, c, flatten=flatten)) == 2
+    assert maps(launch_tiles(a, b, c, flatten=flatten)) == 2 + flatten
     torch.testing.assert_close(c.double(), a.double() @ b.double(), rtol=1e-2, atol=1e-2)
 
 
@@ -288,7 +289,7 @@ def test_tiles_that_read_what_was_written(rng, flatten):
     for tile in range(2):
         rows = slice(tile * 64, tile * 64 + 64)
         expected[tile * 64 + 64:tile * 64 + 128] = (expected[rows] @ b.double()).half().double()
-    assert maps(launch_tiles(memory[:128], b, memory[64:], programs=1, flatten=flatten)) == 2
+    assert maps(launch_tiles(memory[:128], b, memory[64:], programs=1, flatten=flatten)) == 2 + flatten
     torch.testing.assert_close(memory.double(), expected, rtol=2e-2, atol=2e-2)
 
 

@@ -113,7 +113,7 @@ impl<E: Emulator> LoadedKernel for EmulatedKernel<E> {
         }
         // SAFETY: as the caller promises.
         let mut memory = unsafe { self.memory(launch) };
-        let checks = Checks { counters: false, ..Checks::default() };
+        let checks = Checks { counters: false, interrupt: launch.interrupt, ..Checks::default() };
         let call = Call { artifact: &self.artifact, facts: &self.facts, launch, checks };
         let ran = self.program.run(&call, &mut memory).map_err(|text| self.error(text))?;
         let mut out = std::io::stdout().lock();

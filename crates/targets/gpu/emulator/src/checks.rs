@@ -22,7 +22,7 @@ impl From<Vec<u8>> for Argument {
 }
 
 /// What to watch; watching costs time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Checks {
     /// Find accesses of shared memory that nothing orders.
     pub races: bool,
@@ -32,11 +32,19 @@ pub struct Checks {
     pub counters: bool,
     /// The launch faults after so many instructions of warps.
     pub max_instructions: u64,
+    /// Whether the launch is to be given up: asked now and then, on the thread that launches.
+    pub interrupt: Option<fn() -> bool>,
 }
 
 impl Default for Checks {
     fn default() -> Checks {
-        Checks { races: true, uninitialised: true, counters: true, max_instructions: 1 << 40 }
+        Checks {
+            races: true,
+            uninitialised: true,
+            counters: true,
+            max_instructions: 1 << 40,
+            interrupt: None,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod barrier;
 mod checks;
 mod clocks;
 mod format;
+mod interrupt;
 mod memory;
 pub mod printf;
 mod reduce;
@@ -23,6 +24,7 @@ pub use format::{
     BF16, E2M1, E2M3, E3M2, E4M3, E4M3_FNUZ, E5M2, E5M2_FNUZ, F16, F32, Format, ROUNDINGS, Rounding,
     Specials, TF32,
 };
+pub use interrupt::{INTERVAL, Interrupts};
 pub use memory::{Hint, HostBytes, Memory, OutOfBounds};
 pub use reduce::{Element, OPERATIONS, Operation};
 pub use report::{Counter, Fault, FaultKind, Finding, FindingKind, Findings, Place, Report, Who};

@@ -4,8 +4,9 @@ use crate::machine::lds::Group;
 use crate::machine::slice::SliceEnd;
 use crate::machine::wave::Wave;
 use crate::machine::world::{Request, World};
-use emulation::{Fault, FaultKind, Findings, Memory, Report};
-use std::sync::atomic::{AtomicU64, Ordering};
+use emulation::{Fault, FaultKind, Findings, INTERVAL, Interrupts, Memory, Report};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread::{self, ScopedJoinHandle, Thread};
 
 /// Instructions of a warp's time slice.
 const SLICE: u32 = 4_000;
@@ -19,11 +20,13 @@ pub(crate) fn run(request: Request<'_>, memory: &Memory) -> Result<Report, Box<F
     let total = request.grid.iter().map(|size| u64::from(*size)).product::<u64>();
     let mut world = World::new(request, memory);
     let mut idle = Vec::new();
+    let is_given_up = AtomicBool::new(false);
+    let mut interrupts = Interrupts::new(&request.checks, &is_given_up);
     if request.code.is_sequential {
-        beside(&mut world, &mut idle, total)?;
+        beside((&mut world, &mut interrupts), &mut idle, total)?;
     } else if request.threads < 2 || total < 2 {
         for number in 0..total {
-            alone(&mut world, &mut idle, number)?;
+            alone((&mut world, &mut interrupts), &mut idle, number)?;
         }
     } else {
         for other in on_threads(request, memory, total)? {
@@ -48,9 +51,14 @@ fn on_threads<'w>(
     total: u64,
 ) -> Result<Vec<World<'w>>, Box<Fault>> {
     let (next, faulty) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
+    let threads = request.threads.min(total as usize);
+    let (is_given_up, at_work) = (AtomicBool::new(false), AtomicUsize::new(threads));
+    let launching = thread::current();
     let work = || {
+        let _left = Left { at_work: &at_work, launching: &launching };
         let mut world = World::new(request, memory);
         let mut idle = Vec::new();
+        let mut interrupts = Interrupts::of_helper(&is_given_up);
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= total || number > faulty.load(Ordering::Relaxed) {
@@ -59,16 +67,19 @@ fn on_threads<'w>(
                     counts: [world.lane_instructions, world.warp_instructions],
                 });
             }
-            if let Err(fault) = alone(&mut world, &mut idle, number) {
+            if let Err(fault) = alone((&mut world, &mut interrupts), &mut idle, number) {
                 faulty.fetch_min(number, Ordering::Relaxed);
                 return Err((number, fault));
             }
         }
     };
-    let threads = request.threads.min(total as usize);
-    let results: Vec<Result<Ended, (u64, Box<Fault>)>> = std::thread::scope(|scope| {
+    let results: Vec<Result<Ended, (u64, Box<Fault>)>> = thread::scope(|scope| {
         let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
+        let mut interrupts = Interrupts::new(&request.checks, &is_given_up);
+        while interrupts.look().is_ok() && at_work.load(Ordering::Relaxed) > 0 {
+            thread::park_timeout(INTERVAL);
+        }
+        let join = |handle: ScopedJoinHandle<'_, _>| {
             handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
         handles.into_iter().map(join).collect()
@@ -77,6 +88,7 @@ fn on_threads<'w>(
     if let Some((_, fault)) = first {
         return Err(fault.clone());
     }
+    Interrupts::of_helper(&is_given_up).look()?;
     let world = |ended: Ended| {
         let mut world = World::new(request, memory);
         world.findings = ended.findings;
@@ -86,6 +98,19 @@ fn on_threads<'w>(
     Ok(results.into_iter().flatten().map(world).collect())
 }
 
+/// A thread at work; wakes the one that launches when it ends, also by a panic.
+struct Left<'a> {
+    at_work: &'a AtomicUsize,
+    launching: &'a Thread,
+}
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        self.at_work.fetch_sub(1, Ordering::Relaxed);
+        self.launching.unpark();
+    }
+}
+
 /// What is left of the programs of a thread.
 struct Ended {
     findings: Findings,
@@ -93,18 +118,27 @@ struct Ended {
 }
 
 /// Runs one program to its end. Warps of programs that have ended are kept for the next ones.
-fn alone(world: &mut World<'_>, idle: &mut Vec<Wave>, number: u64) -> Result<(), Box<Fault>> {
+fn alone(
+    (world, interrupts): (&mut World<'_>, &mut Interrupts<'_>),
+    idle: &mut Vec<Wave>,
+    number: u64,
+) -> Result<(), Box<Fault>> {
     world.left = world.checks.max_instructions;
     let mut resident = Resident::new(world, idle, number);
     while !resident.done {
         resident.run_slices(world)?;
+        interrupts.look()?;
     }
     idle.append(&mut resident.waves);
     Ok(())
 }
 
 /// Runs programs in order, some beside one another where one does not end alone.
-fn beside(world: &mut World<'_>, idle: &mut Vec<Wave>, total: u64) -> Result<(), Box<Fault>> {
+fn beside(
+    (world, interrupts): (&mut World<'_>, &mut Interrupts<'_>),
+    idle: &mut Vec<Wave>,
+    total: u64,
+) -> Result<(), Box<Fault>> {
     let mut next = 0;
     let mut residents: Vec<Resident> = Vec::new();
     let mut lonely = 0;
@@ -117,6 +151,7 @@ fn beside(world: &mut World<'_>, idle: &mut Vec<Wave>, total: u64) -> Result<(),
         }
         for resident in &mut residents {
             resident.run_slices(world)?;
+            interrupts.look()?;
         }
         for resident in residents.iter_mut().filter(|resident| resident.done) {
             idle.append(&mut resident.waves);

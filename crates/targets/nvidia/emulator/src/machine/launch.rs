@@ -9,9 +9,10 @@ use crate::machine::schedule::Schedule;
 use crate::machine::slice::SliceEnd;
 use crate::machine::warp::{FULL, Group, Queue, State, Warp};
 use crate::machine::world::{Request, World};
-use emulation::{Barrier, Clocks, Fault, FaultKind, Memory, Report, Shadow};
+use emulation::{Barrier, Clocks, Fault, FaultKind, Interrupts, Memory, Report, Shadow};
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
+use std::sync::atomic::AtomicBool;
 
 /// Time slices after which a cluster that has not ended gets another beside it, since it may wait for that one.
 const LONELY: u32 = 256;
@@ -30,6 +31,8 @@ pub(crate) fn run(request: Request<'_>, memory: &mut Memory) -> Result<Report, B
     let mut residents: Vec<Resident> = Vec::new();
     let mut lonely = 0;
     let mut schedule = Schedule::new(launch.schedule);
+    let is_given_up = AtomicBool::new(false);
+    let mut interrupts = Interrupts::new(&world.checks, &is_given_up);
     while next < total || !residents.is_empty() {
         lonely += 1;
         if residents.is_empty() || (lonely >= LONELY && residents.len() < BESIDE && next < total) {
@@ -44,6 +47,7 @@ pub(crate) fn run(request: Request<'_>, memory: &mut Memory) -> Result<Report, B
         }
         for resident in &mut residents {
             resident.round(&mut world, &mut schedule)?;
+            interrupts.look()?;
         }
         residents.retain(|resident| !resident.done);
     }
