@@ -1,4 +1,4 @@
-"""Loops over dots that get more stages than they ask for, in launches with no two programs for an SM."""
+"""Loops over dots that get more stages than they ask for, in launches with few programs for an SM."""
 
 import pytest
 import torch

@@ -113,8 +113,8 @@ impl Kernel {
     }
 
     /// The kernel that a launch takes: this one; where a launch is not as this one needs it, the same without what it
-    /// was compiled for; where it gains by it, the same as a loop over its programs. The others are compiled when they
-    /// are first needed.
+    /// was compiled for; where it gains by it, the same as a loop over its programs, with these in pairs, or with
+    /// deeper loops. The others are compiled when they are first needed.
     ///
     /// # Errors
     /// When that cannot be compiled.
