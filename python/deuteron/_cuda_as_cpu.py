@@ -51,7 +51,7 @@ def _mode(torch):
                 return args[0]
             if func == is_cuda:
                 return args[0].device.type == "cpu"
-            if func == torch.Tensor.data_ptr:
+            if func == torch.Tensor.data_ptr and not torch.compiler.is_dynamo_compiling():
                 note(args[0])
             kwargs = kwargs or {}
             if func in histograms and args and not args[0].is_floating_point():

@@ -271,6 +271,38 @@ def test_rules_are_checked_when_made_and_when_launched(changes, error, wanted):
         kernels.move[(1, )](desc, desc, (0, 0), (0, 0))
 
 
+@triton.jit
+def product_of_pieces(a_ptr, b_ptr, c_ptr, places_ptr, cols, pieces, M: tl.constexpr, N: tl.constexpr,
+                      K: tl.constexpr):
+    acc = tl.zeros((M, N), dtype=tl.float32)
+    for piece in range(pieces):
+        # Where a piece of A lies, and how many rows it has, each iteration reads for itself.
+        start, rows = tl.load(places_ptr + 2 * piece), tl.load(places_ptr + 2 * piece + 1)
+        a_desc = tl.make_tensor_descriptor(a_ptr + start * K, [rows, K], [K, 1], [M, K])
+        b_desc = tl.make_tensor_descriptor(b_ptr, [cols, pieces * K], [pieces * K, 1], [N, K])
+        acc = tl.dot(a_desc.load([0, 0]), b_desc.load([0, piece * K]).T, acc)
+    tl.store(c_ptr + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :], acc)
+
+
+@pytest.mark.parametrize("pieces, stages", [(1, 3), (5, 3), (4, 2), (7, 1)])
+def test_iterations_make_descriptors_of_what_they_load(engine, rng, pieces, stages):
+    m, n, k, cols = 64, 64, 32, 50
+    rows = rng.integers(1, m + 1, pieces)
+    starts = rng.permutation(pieces) * m
+    a = rng.standard_normal((pieces * m, k)).astype(np.float16)
+    b = rng.standard_normal((cols, pieces * k)).astype(np.float16)
+    c = np.full((m, n), np.nan, np.float32)
+    places = np.stack([starts, rows], axis=1).astype(np.int32)
+    product_of_pieces[(1, )](a, b, c, places, cols, pieces, M=m, N=n, K=k, num_stages=stages)
+    expected, scale = np.zeros((m, n)), np.zeros((m, n))
+    for piece, (start, count) in enumerate(zip(starts, rows)):
+        left = a[start:start + count].astype(np.float64)
+        right = b[:, piece * k:(piece + 1) * k].astype(np.float64)
+        expected[:count, :cols] += left @ right.T
+        scale[:count, :cols] += np.abs(left) @ np.abs(right).T
+    assert (np.abs(c - expected) <= 2**-20 * scale).all()
+
+
 def test_bases_must_be_aligned_and_known():
     x = torch.zeros(100, dtype=torch.float16)
     with pytest.raises(AssertionError, match="base must be 16-byte aligned"):

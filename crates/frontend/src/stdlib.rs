@@ -11,13 +11,14 @@ use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
 
 /// Every file of the library.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 8] = [
     ("elementwise.py", include_str!("../stdlib/elementwise.py")),
     ("reduce.py", include_str!("../stdlib/reduce.py")),
     ("scan.py", include_str!("../stdlib/scan.py")),
     ("shape.py", include_str!("../stdlib/shape.py")),
     ("sort.py", include_str!("../stdlib/sort.py")),
     ("random.py", include_str!("../stdlib/random.py")),
+    ("descriptors.py", include_str!("../stdlib/descriptors.py")),
     ("targets.py", include_str!("../stdlib/targets.py")),
 ];
 
@@ -134,7 +135,7 @@ impl Library {
     /// The public functions, with their paths.
     fn public(&self) -> impl Iterator<Item = (&str, &Entry)> {
         let all = self.by_path.iter().map(|(path, &number)| (path.as_str(), &self.entries[number]));
-        all.filter(|(path, _)| !path.starts_with('_'))
+        all.filter(|(path, _)| is_public(path))
     }
 }
 
@@ -148,6 +149,17 @@ fn modules_behind(text: &str) -> Vec<&str> {
 pub(crate) fn function(path: &str) -> Option<PyValue> {
     let number = *library().by_path.get(path)?;
     Some(PyValue::JitFunction(library().entries[number].function.clone()))
+}
+
+/// The library function of this path below `tl` that kernels may call.
+pub(crate) fn public_function(path: &str) -> Option<PyValue> {
+    if is_public(path) { function(path) } else { None }
+}
+
+/// Whether kernels may call what has this path: all but what is the library's own, `_name` or `module._name`.
+fn is_public(path: &str) -> bool {
+    let name = path.rsplit('.').next().unwrap_or(path);
+    !name.starts_with('_') || name.starts_with("_experimental_")
 }
 
 /// Whether a path below `tl` is a module in which functions of the library are.

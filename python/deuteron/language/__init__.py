@@ -12,7 +12,7 @@ from .core import (
     float8e5, float8e5b16, floor, fma, full, gather, histogram, inline_asm_elementwise, int1, int16, int32,
     int64, int8, join, load, load_tensor_descriptor, log, log2, make_block_ptr, make_tensor_descriptor,
     map_elementwise, max_constancy, max_contiguous, maximum, minimum, mul, multiple_of, num_programs, permute,
-    pi32_t, pointer_type, program_id, PropagateNan, range, reduce, reshape, rsqrt, sin, slice, split, sqrt,
+    nv_tma_desc_type, pi32_t, pointer_type, program_id, PropagateNan, range, reduce, reshape, rsqrt, sin, slice, split, sqrt,
     sqrt_rn, static_assert, static_print, static_range, store, store_tensor_descriptor, str_to_ty, sub,
     tanh, tensor, tensor_descriptor, to_tensor, trans, TRITON_MAX_TENSOR_NUMEL, tuple, tuple_type, uint16, uint32, uint64,
     uint8, umulhi, view, void, where,

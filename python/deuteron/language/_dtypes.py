@@ -260,6 +260,16 @@ class pointer_type(dtype):
 
 
 @show
+class nv_tma_desc_type(pointer_type):
+    """The type of an argument that describes a tensor without its type, as ``tools.experimental_descriptor`` makes it."""
+
+    def __init__(self, const=True, address_space=0):
+        super().__init__(uint8, const=const)
+        self.address_space = address_space
+        self.name = "nv_tma_desc_type"
+
+
+@show
 class block_type(dtype):
     """The type of a block: an element type and a shape, every dimension a power of two."""
 

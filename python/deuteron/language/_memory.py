@@ -91,17 +91,21 @@ def _experimental_make_tensor_descriptor(base, shape, strides, block_shape, padd
 
 @builtin
 def _experimental_descriptor_load(desc, offsets, shape=None, dtype=None):
-    """`load_tensor_descriptor` by its name in older releases; shape and type are those of the descriptor."""
+    """The block that begins at `offsets`. A descriptor of ``tools.experimental_descriptor``, or one that
+    ``tl.extra.cuda.experimental_device_tensormap_create2d`` has written to the address `desc`, moves blocks of this
+    shape and dtype; a `tensor_descriptor` has its own."""
 
 
 @builtin
-def _experimental_descriptor_store(desc, value, offsets) -> None:
-    """`store_tensor_descriptor` by its name in older releases."""
+def _experimental_descriptor_store(desc, value, offsets, store_reduce="") -> None:
+    """Writes `value` as the block that begins at `offsets`, or combines it with what is there: ``"add"``, ``"min"``,
+    ``"max"``, ``"and"``, ``"or"``, ``"xor"``. Descriptors are those of `_experimental_descriptor_load`."""
 
 
 @builtin
 def _experimental_reinterpret_tensor_descriptor(desc, block_shape, dtype) -> "tensor_descriptor":
-    """The descriptor itself: an argument of older releases that was a mere address is a descriptor here."""
+    """The descriptor of blocks of this shape and dtype that was written to the address `desc`; a `tensor_descriptor` is
+    itself."""
 
 
 @builtin

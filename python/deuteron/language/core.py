@@ -10,7 +10,7 @@ from ._constexpr import _unwrap_if_constexpr, const, constexpr, constexpr_type, 
 from ._create import (arange, broadcast, broadcast_to, cast, cat, expand_dims, full, gather, histogram, join,
                       num_programs, permute, program_id, reshape, split, to_tensor, trans, view)
 from ._dtypes import (base_type, bfloat16, block_type, dtype, float8e4b8, float8e4b15, float8e4nv, float8e5, float8e5b16, float16,
-                      float32, float64, get_int_dtype, int1, int8, int16, int32, int64, pi32_t, pointer_type,
+                      float32, float64, get_int_dtype, int1, int8, int16, int32, int64, nv_tma_desc_type, pi32_t, pointer_type,
                       str_to_ty, uint8, uint16, uint32, uint64, void)
 from ._memory import (_experimental_descriptor_load, _experimental_descriptor_store,
                       _experimental_make_tensor_descriptor, _experimental_reinterpret_tensor_descriptor, advance, assume, atomic_add, atomic_and, atomic_cas, atomic_load, atomic_max, atomic_min,

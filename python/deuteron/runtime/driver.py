@@ -47,6 +47,18 @@ class Utils:
         """
         return _core.load_binary(name, bytes(kernel), shared, device)
 
+    def fill_1d_tma_descriptor(self, ptr, dim, block_dim, element_size, address):
+        """Writes the descriptor of a row to 128 bytes of the host, as Triton 3.2 has it (``tools.experimental_descriptor``)."""
+        from ..tools import experimental_descriptor
+
+        experimental_descriptor.fill(ptr, [dim], [block_dim], element_size, address)
+
+    def fill_2d_tma_descriptor(self, ptr, dim1, dim0, block_dim1, block_dim0, element_size, address):
+        """Writes the descriptor of `dim1` rows of `dim0` elements to 128 bytes of the host."""
+        from ..tools import experimental_descriptor
+
+        experimental_descriptor.fill(ptr, [dim1, dim0], [block_dim1, block_dim0], element_size, address)
+
     def unload_module(self, module):
         """Does nothing: a captured graph may still refer to the module."""
 

@@ -19,11 +19,12 @@ pub(super) static TABLE: &[Builtin] = &[
         "base, shape, strides, block_shape, padding_option='zero'",
         make,
     ),
-    op("tl._experimental_descriptor_load", "desc, offsets, shape=None, dtype=None", load),
-    op("tl._experimental_descriptor_store", "desc, value, offsets", store),
-    op("tl._experimental_reinterpret_tensor_descriptor", "desc, block_shape, dtype", |ctx, args| {
-        Ok(Val::Descriptor(desc(ctx, &args)?))
-    }),
+    op(
+        "tl._written_descriptor",
+        "address, base, shape, strides, block_shape, padding_option='zero'",
+        written,
+    ),
+    op("tl._write_descriptor", "address, base, shape", write),
     op("descriptor.load", "desc, offsets", load),
     op("descriptor.store", "desc, offsets, value", store),
     op("descriptor.gather", "desc, x_offsets, y_offset", gather),
@@ -44,6 +45,28 @@ pub(super) fn items(val: &Val) -> Vec<Val> {
 }
 
 fn make(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    described(ctx, &args, None)
+}
+
+/// A descriptor that was written to an address, and its parts, which were read there.
+fn written(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    let address = args.tensor(ctx, "address")?;
+    described(ctx, &args, Some(&address))
+}
+
+fn write(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    let (address, base) = (args.tensor(ctx, "address")?, args.tensor(ctx, "base")?);
+    for pointer in [&address, &base] {
+        ctx.pointer_of(pointer, "experimental_device_tensormap_create")?;
+    }
+    let sizes = scalars(ctx, &items(args.val("shape")), DType::Int64)?;
+    let operands: Vec<ir::Value> =
+        [&address, &base].into_iter().chain(&sizes).map(|part| part.value).collect();
+    ctx.emit_effect(&descriptor::WRITE, &operands, &[]);
+    Ok(Val::NONE)
+}
+
+fn described(ctx: &mut Ctx<'_>, args: &Args, address: Option<&Tensor>) -> Res<Val> {
     let base = args.tensor(ctx, "base")?;
     let pointer = ctx.pointer_of(&base, "make_tensor_descriptor")?;
     let (shape, strides) = (items(args.val("shape")), items(args.val("strides")));
@@ -92,7 +115,10 @@ fn make(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let operands: Vec<ir::Value> =
         std::iter::once(&base).chain(&shape).chain(&strides).map(|tensor| tensor.value).collect();
     let result = ir_type_of(pointer.pointee, &dims, elem);
-    let value = ctx.emit_as(&descriptor::MAKE, &operands, std::slice::from_ref(&padding), result);
+    let value = match address {
+        Some(address) => ctx.emit_as(&descriptor::WRITTEN, &[address.value], &[], result),
+        None => ctx.emit_as(&descriptor::MAKE, &operands, std::slice::from_ref(&padding), result),
+    };
     let made_of = Some(DescriptorBase { base, padding });
     Ok(Val::Descriptor(Rc::new(Descriptor {
         value,

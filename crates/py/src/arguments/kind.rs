@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     PlainTensor,
     /// A tensor descriptor.
     Descriptor,
+    /// A descriptor of a tensor without its type, as older releases have it.
+    TensorMap,
     /// Has `data_ptr()`, `dtype` and `is_cpu`.
     Tensor,
     /// Has `data_ptr()` and `dtype`.
@@ -122,6 +124,9 @@ fn kind_of_type(ty: &Bound<'_, PyType>) -> PyResult<Option<Kind>> {
     }
     if ty.hasattr(intern!(py, "__deuteron_descriptor__"))? {
         return Ok(Some(Kind::Descriptor));
+    }
+    if has("tma_desc_cpu_ptr")? {
+        return Ok(Some(Kind::TensorMap));
     }
     if has("data_ptr")? {
         return Ok(Some(if has("is_cpu")? { Kind::Tensor } else { Kind::DataPointer }));

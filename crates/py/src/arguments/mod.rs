@@ -10,3 +10,4 @@ pub(crate) mod number;
 pub(crate) mod read;
 pub(crate) mod specialize;
 pub(crate) mod tensor;
+pub(crate) mod tuple;

@@ -11,7 +11,7 @@ use crate::kernel::function::JitFunction;
 use crate::kernel::source::KernelSource;
 use crate::kernel::state::KernelState;
 use crate::kernel::value::Registry;
-use frontend::{ArgSpec, DescriptorSpec, PyValue, Scalar};
+use frontend::{ArgSpec, DType, DescriptorSpec, PyValue, Scalar};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::{Bound, PyAny, PyResult, Python, pyfunction};
 use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyString, PyStringMethods, PyTuple, PyTupleMethods};
@@ -92,6 +92,15 @@ pub(crate) fn specs(
     Ok(args)
 }
 
+/// The type of a descriptor that says nothing of its elements, as older releases have it.
+const TENSOR_MAP: &str = "nvTmaDesc";
+
+/// What such a descriptor is to a kernel: an address, rows and columns.
+fn tensor_map() -> ArgSpec {
+    let size = ArgSpec::runtime(DType::Int32);
+    ArgSpec::Tuple { items: vec![ArgSpec::aligned_pointer(DType::UInt8), size.clone(), size], fields: None }
+}
+
 /// Reads a signature.
 struct Reader<'a, 'py> {
     function: &'a Bound<'py, JitFunction>,
@@ -122,6 +131,9 @@ impl<'py> Reader<'_, 'py> {
         // The power of two, up to 16, that the value is divisible by.
         let divisibility =
             number(DIVISIBILITY.name)?.map_or(1, |divisor| 1 << divisor.trailing_zeros().min(4));
+        if text == TENSOR_MAP {
+            return Ok(tensor_map());
+        }
         if frontend::signature::is_descriptor(&text) {
             let spec = frontend::signature::parse_descriptor(&text).map_err(PyValueError::new_err)?;
             return Ok(ArgSpec::Descriptor(DescriptorSpec { divisible_by_16: divisibility == 16, ..spec }));

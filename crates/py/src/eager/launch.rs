@@ -5,6 +5,7 @@ use super::sites;
 use super::state;
 use super::value::KernelValue;
 use crate::arguments::extents::extents;
+use crate::arguments::tuple;
 use crate::errors::OrRaise;
 use crate::kernel::function::JitFunction;
 use crate::kernel::globals::PyGlobals;
@@ -147,7 +148,7 @@ impl<'py> Reader<'_, 'py> {
                 self.value(&Form::descriptor(spec), parts)
             }
             ArgSpec::Tuple { items, fields } => {
-                let given = value.cast::<PyTuple>()?;
+                let given = tuple::items(value)?;
                 let mut made = Vec::with_capacity(items.len());
                 for (index, (spec, item)) in items.iter().zip(given.iter_borrowed()).enumerate() {
                     made.push(self.argument(&format!("{name}.{index}"), spec, item)?);

@@ -1,13 +1,13 @@
 //! Values as slots for a kernel whose types are fixed already.
 
 use crate::arguments::kind::{Kind, kind_of};
-use crate::arguments::{descriptor, read};
+use crate::arguments::{descriptor, read, tuple};
 use crate::devices::place::Place;
 use crate::errors::OrRaise;
 use frontend::ArgSpec;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::{Borrowed, Py, PyAny, PyResult};
-use pyo3::types::{PyAnyMethods, PyTuple, PyTupleMethods};
+use pyo3::types::{PyAnyMethods, PyTupleMethods};
 use runtime::specialize::{LaunchKey, ParamRules};
 
 /// Values as slots for a kernel whose types are fixed already.
@@ -43,7 +43,7 @@ impl Pack<'_> {
                 Ok(())
             }
             ArgSpec::Tuple { items, .. } => {
-                let values = value.cast::<PyTuple>()?;
+                let values = tuple::items(value)?;
                 if values.len() != items.len() {
                     return Err(PyTypeError::new_err(format!(
                         "a tuple of {} values is expected",

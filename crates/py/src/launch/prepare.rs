@@ -5,7 +5,7 @@ use crate::arguments::constexpr::{self, length};
 use crate::arguments::extents::extents;
 use crate::arguments::kind::{Kind, kind_of};
 use crate::arguments::tensor::plain_tensor;
-use crate::arguments::{descriptor, dtype, read};
+use crate::arguments::{descriptor, dtype, read, tuple};
 use crate::devices::active::Active;
 use crate::devices::options::option_value;
 use crate::errors::OrRaise;
@@ -14,7 +14,7 @@ use crate::kernel::params::Param;
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyErr, PyResult, Python};
-use pyo3::types::{PyAnyMethods, PyString, PyTuple, PyTupleMethods};
+use pyo3::types::{PyAnyMethods, PyString, PyTupleMethods};
 use runtime::specialize::ParamRules;
 use std::sync::Arc;
 
@@ -138,8 +138,8 @@ fn write_other(
     prepared: &mut Prepared,
 ) -> PyResult<()> {
     let objects = || function.variants.objects(value.py());
-    if kind == Kind::Tuple {
-        let items = value.cast::<PyTuple>()?;
+    if matches!(kind, Kind::Tuple | Kind::TensorMap) {
+        let items = tuple::items(value)?;
         let fields = objects().fields(value)?;
         prepared.call.key.tuple(length(items.len())?, fields);
         for item in items.iter_borrowed() {

@@ -24,6 +24,7 @@ const REWRITTEN: &[&str] = &[
     "any_shape_descriptor.ttir",
     "descriptor.ttir",
     "descriptor_reduce.ttir",
+    "written_descriptors.ttir",
     "dot.ttir",
     "dot_group.ttir",
     "dot_scaled.ttir",

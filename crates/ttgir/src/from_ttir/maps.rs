@@ -20,14 +20,15 @@
 //! ([`Begin`]). Of loads the code must show it; of stores the program finds out where the code does not
 //! (`bulk-copies`).
 //!
-//! Left out, and written as addresses and masks later: padding with NaN, machines without bulk copies, clusters.
+//! Left out, and written as addresses and masks later: padding with NaN, machines without bulk copies, clusters, loads
+//! by a descriptor that the same iteration of a loop makes.
 
 use super::begins::Begin;
 use super::map_parts::{MAP_OF, MapParts, UNIT, map_parts};
 use crate::encoding::{SharedEncoding, box_of};
 use crate::passes::{Context, feeds_dot, is_dot};
 use ir::pass::PassRow;
-use ir::{Attr, Block, DeclaredKey, Def, Diagnostic, FloatKind, Module, Op, Type, Value};
+use ir::{Attr, Block, DeclaredKey, Def, Diagnostic, FloatKind, Module, Op, Traits, Type, Value};
 use rustc_hash::FxHashMap;
 use ttir::axis::{self, AxisTable};
 use ttir::ops::constant::splat_bits;
@@ -100,7 +101,9 @@ fn keep(
             .is_some_and(|write| is_box(module.ty(write.desc()), shape(module.ty(write.block()))))
             && Begin::of(module, user, axis).may_be_stored(module)
     };
-    let loads: Vec<Op> = users().filter(is_load).filter(|_| pads_zero).collect();
+    let by_kernel = matches!(source, Source::Kernel);
+    let is_worth_it = |user: &Op| !by_kernel || outlives_load(module, make, *user);
+    let loads: Vec<Op> = users().filter(is_load).filter(is_worth_it).filter(|_| pads_zero).collect();
     let writes: Vec<Op> = users().filter(is_written).collect();
     for (accesses, is_written) in [(loads, false), (writes, true)] {
         if accesses.is_empty() {
@@ -112,6 +115,17 @@ fn keep(
         };
         module.replace_uses_if(result, map, |_, user, _| accesses.contains(&user));
     }
+}
+
+/// Whether a load may run several times by a descriptor that the kernel has made once. One that an iteration makes for
+/// its own loads is written, fenced and read in more time than lanes take, and no copy by it can begin an iteration
+/// ahead.
+fn outlives_load(module: &Module, make: Op, load: Op) -> bool {
+    let around = |op: Op| {
+        let mut parents = std::iter::successors(module.parent_op(op), |&op| module.parent_op(op));
+        parents.find(|&op| module.has(op, Traits::LOOP))
+    };
+    around(load).is_none_or(|own| around(make) != Some(own))
 }
 
 /// The same descriptor once more, which stays one.

@@ -9,8 +9,8 @@ use super::positions::coordinates;
 use super::races::Doing;
 use crate::ops;
 use crate::ops::descriptor::{
-    DescriptorAccessOp, DescriptorGatherOp, DescriptorReduceOp, DescriptorScatterOp, MakeDescriptorOp,
-    Padding, atomic_kind,
+    DescriptorAccessOp, DescriptorGatherOp, DescriptorReduceOp, DescriptorScatterOp, FIRST_WORD,
+    MakeDescriptorOp, Padding, WriteDescriptorOp, WrittenDescriptorOp, atomic_kind,
 };
 use crate::types::{elem, elem_bits, elem_bytes, numel, shape};
 use ir::view::EnumAttr;
@@ -19,6 +19,8 @@ use ir::{Op, Type, Value};
 /// Rows of this file.
 pub(super) const TABLE: &[Entry] = &[
     (&ops::descriptor::MAKE, make),
+    (&ops::descriptor::WRITTEN, written),
+    (&ops::descriptor::WRITE, write_descriptor),
     (&ops::descriptor::LOAD, load),
     (&ops::descriptor::STORE, store),
     (&ops::descriptor::GATHER, gather),
@@ -94,6 +96,42 @@ pub(crate) fn make(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
     let sizes = scalars(interpreter, op, of.shape(), "the shape")?;
     let strides = scalars(interpreter, op, of.strides(), "the strides")?;
     interpreter.set_result(op, pack(base, &sizes, &strides, of.padding() == Padding::Nan));
+    Ok(())
+}
+
+/// The words of a descriptor in memory, by their number and where they are.
+fn words(address: u64) -> impl Iterator<Item = (usize, u64)> {
+    (0..).zip((address.wrapping_add(8 * FIRST_WORD as u64)..).step_by(8))
+}
+
+pub(crate) fn written(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let of = WrittenDescriptorOp::new(interpreter.module, op);
+    let address = interpreter.decided(op, interpreter.get(of.ptr()), "the address of the descriptor")?;
+    let (rank, word) = (shape(interpreter.module.ty(of.result())).len(), Type::int(64));
+    interpreter.touch(op, Doing::Read, word, words(address).take(1 + rank), None);
+    let element = Element { op, shape: &[], position: 0, pointer: Some(of.ptr()) };
+    let read = |(_, at)| interpreter.read_element(element, at, word);
+    let read = words(address).take(1 + rank).map(read).collect::<Outcome<Vec<u64>>>()?;
+    // Sizes have 32 bits where they are used, and rows lie side by side.
+    let sizes: Vec<i64> = read[1..].iter().map(|&size| i64::from(size as i32)).collect();
+    let strides: Vec<i64> = sizes.iter().skip(1).copied().chain([1]).collect();
+    interpreter.set_result(op, pack(read[0], &sizes, &strides, false));
+    Ok(())
+}
+
+pub(crate) fn write_descriptor(interpreter: &mut Interpreter<'_>, op: Op) -> Outcome<()> {
+    let of = WriteDescriptorOp::new(interpreter.module, op);
+    let address = interpreter.decided(op, interpreter.get(of.ptr()), "the address of the descriptor")?;
+    let base = interpreter.decided(op, interpreter.get(of.base()), "the base")?;
+    let sizes = scalars(interpreter, op, of.shape(), "the shape")?;
+    let (element, word) = (Element { op, shape: &[], position: 0, pointer: Some(of.ptr()) }, Type::int(64));
+    interpreter.touch(op, Doing::Write, word, words(address).take(1 + sizes.len()), None);
+    interpreter.memory.changed();
+    for ((_, at), bits) in
+        words(address).zip(std::iter::once(base).chain(sizes.iter().map(|&size| size as u64)))
+    {
+        interpreter.write_element(element, at, word, bits)?;
+    }
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use ir::{Effect, Format, Infer, Module, Op, OpRow, Traits, Value};
 use smallvec::smallvec;
 
 /// Rows of this file.
-pub(super) const ROWS: &[&OpRow] = &[&MAKE, &LOAD, &STORE, &GATHER, &SCATTER, &REDUCE];
+pub(super) const ROWS: &[&OpRow] = &[&MAKE, &WRITTEN, &WRITE, &LOAD, &STORE, &GATHER, &SCATTER, &REDUCE];
 
 ir::enum_attr! {
     /// What stands outside the tensor.
@@ -138,6 +138,49 @@ fn extended_constant(module: &Module, mut value: Value) -> Option<i64> {
     }
     int_value(module, value)
 }
+
+/// Where a descriptor in memory has the address of its tensor, counted in words of 64 bits; sizes follow.
+pub const FIRST_WORD: i64 = 1;
+
+ir::op_view! {
+    WrittenDescriptorOp of WRITTEN {
+        operands { ptr: One POINTER => Read }
+        results { result: One DESCRIPTOR }
+    }
+}
+
+/// A descriptor from memory.
+pub static WRITTEN: OpRow = OpRow {
+    name: "tt.reinterpret_tensor_descriptor",
+    doc: "The descriptor of a row, or of a matrix whose rows lie side by side, that was written to memory \
+          (`tt.experimental_tensormap_create`, `tools.experimental_descriptor`).",
+    infer: Infer::Explicit,
+    format: Format::Text("$ptr attr-dict : type($ptr) to type($result)"),
+    verify: Some(|module, op| match shape(module.ty(module.result(op, 0))).len() {
+        1 | 2 => Ok(()),
+        rank => Err(format!("a descriptor in memory has one or two dimensions, not {rank}")),
+    }),
+    ..WrittenDescriptorOp::ROW
+};
+
+ir::op_view! {
+    WriteDescriptorOp of WRITE {
+        operands { ptr: One POINTER => Write, base: One POINTER, shape: Variadic INT }
+    }
+}
+
+/// Writes a descriptor to memory.
+pub static WRITE: OpRow = OpRow {
+    name: "tt.experimental_tensormap_create",
+    doc: "Writes 128 bytes to `ptr`: the descriptor of a row, or of a matrix whose rows lie side by side, at `base`; \
+          `shape` (i64) is its size.",
+    format: Format::Text("$ptr, $base, [ $shape ] attr-dict : type($ptr), type($base)"),
+    verify: Some(|module, op| match module.operand_group(op, 2).len() {
+        1 | 2 => Ok(()),
+        rank => Err(format!("a descriptor in memory has one or two dimensions, not {rank}")),
+    }),
+    ..WriteDescriptorOp::ROW
+};
 
 ir::op_view! {
     DescriptorLoadOp of LOAD {

@@ -2,7 +2,7 @@
 
 use super::memory_text as text;
 use crate::types::{BOOL_LIKE, INT_LIKE, PTR_LIKE, VALUE_LIKE, elem, pointee, shape, with_elem};
-use ir::{AccessWidth, Effect, Fold, Format, Infer, LayoutRule, Module, Op, OpRow, Traits, Value};
+use ir::{AccessWidth, Builder, Effect, Fold, Format, Infer, LayoutRule, Module, Op, OpRow, Traits, Value};
 use smallvec::smallvec;
 
 /// Rows of this file.
@@ -131,6 +131,17 @@ pub static STORE: OpRow = OpRow {
     patterns: &[crate::passes::patterns::simplify_mask],
     ..StoreOp::ROW
 };
+
+/// Reads what a pointer points to.
+pub(crate) fn load(b: &mut Builder<'_>, ptr: Value) -> Value {
+    let ty = pointee(b.module.ty(ptr)).expect("it is a pointer");
+    b.build_as(&LOAD, &[ptr], &LoadOp::attrs(CacheModifier::None, EvictionPolicy::Normal, false), ty)
+}
+
+/// Writes to where a pointer points.
+pub(crate) fn store(b: &mut Builder<'_>, ptr: Value, value: Value) {
+    b.build_effect(&STORE, &[ptr, value], &[]);
+}
 
 /// Verify rule: operand `value` is what operand `ptr` points to.
 pub(crate) fn check_pointee(module: &Module, op: Op, ptr: usize, value: usize) -> Result<(), String> {

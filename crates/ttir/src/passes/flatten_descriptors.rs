@@ -33,6 +33,7 @@ pub static FLATTEN_DESCRIPTORS: PassRow = PassRow {
 const ALIGNMENT: i64 = 16;
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
+    super::written_descriptors::replace(module);
     for function in kernels(module).map(|func| func.op).collect::<Vec<_>>() {
         let func = FuncOp::new(module, function);
         let (entry, params) = (func.entry(), func.params());

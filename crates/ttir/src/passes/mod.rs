@@ -8,6 +8,7 @@ mod pad_blocks;
 pub(crate) mod patterns;
 mod reorder_broadcast;
 mod share_exponentials;
+mod written_descriptors;
 
 pub use accumulate_dots::ACCUMULATE_DOTS;
 pub use expand_descriptors::{EXPAND_DESCRIPTORS, Inside, KEPT, expand_descriptors};

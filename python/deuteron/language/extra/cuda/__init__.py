@@ -4,7 +4,9 @@ from ..._builtin import builtin
 from . import libdevice
 
 __all__ = ["libdevice", "globaltimer", "num_threads", "num_warps", "smid", "convert_custom_float8_sm70",
-           "convert_custom_float8_sm80", "gdc_launch_dependents", "gdc_wait"]
+           "convert_custom_float8_sm80", "experimental_device_tensormap_create1d",
+           "experimental_device_tensormap_create2d", "experimental_tensormap_fenceproxy_acquire",
+           "gdc_launch_dependents", "gdc_wait"]
 
 
 @builtin
@@ -40,6 +42,23 @@ def convert_custom_float8_sm80(arg, dst_ty, fp_downcast_rounding=None):
 @builtin
 def gdc_wait() -> None:
     """Waits for the kernel before this one, under a programmatic dependent launch."""
+
+
+@builtin
+def experimental_device_tensormap_create1d(desc_ptr, global_address, load_size, global_size, element_ty) -> None:
+    """Writes the descriptor of a row of `global_size` elements to 128 bytes at `desc_ptr`; see
+    `tl._experimental_descriptor_load`."""
+
+
+@builtin
+def experimental_device_tensormap_create2d(desc_ptr, global_address, load_size, global_size, element_ty) -> None:
+    """Writes the descriptor of a matrix to 128 bytes at `desc_ptr`; see `tl._experimental_descriptor_load`. Its rows lie
+    side by side: `global_size` is their number and their length, the block shape `load_size` is not looked at."""
+
+
+@builtin
+def experimental_tensormap_fenceproxy_acquire(desc_ptr) -> None:
+    """Nothing: what a program has written to memory, it reads."""
 
 
 @builtin
