@@ -115,7 +115,7 @@ pub fn resolve(path: &str) -> Option<PyValue> {
         _ => {}
     }
     let dtype = DType::from_name(name).filter(|dtype| dtype.facts().public == name);
-    dtype.map(PyValue::dtype).or_else(|| if name.starts_with('_') { None } else { stdlib::function(name) })
+    dtype.map(PyValue::dtype).or_else(|| if stdlib::is_public(name) { stdlib::function(name) } else { None })
 }
 
 /// Whether a function is one of the library.

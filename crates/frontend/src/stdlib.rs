@@ -11,7 +11,8 @@ use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
 
 /// Every file of the library.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 8] = [
+    ("descriptors.py", include_str!("../stdlib/descriptors.py")),
     ("elementwise.py", include_str!("../stdlib/elementwise.py")),
     ("reduce.py", include_str!("../stdlib/reduce.py")),
     ("scan.py", include_str!("../stdlib/scan.py")),
@@ -134,7 +135,7 @@ impl Library {
     /// The public functions, with their paths.
     fn public(&self) -> impl Iterator<Item = (&str, &Entry)> {
         let all = self.by_path.iter().map(|(path, &number)| (path.as_str(), &self.entries[number]));
-        all.filter(|(path, _)| !path.starts_with('_'))
+        all.filter(|(path, _)| is_public(path))
     }
 }
 
@@ -142,6 +143,11 @@ impl Library {
 fn modules_behind(text: &str) -> Vec<&str> {
     let line = text.split_once(MODULE_LINE).and_then(|(_, behind)| behind.lines().next());
     line.map_or_else(Vec::new, |names| names.split(", tl.").collect())
+}
+
+/// Whether kernels see a name below `tl`: what begins with `_` belongs to the library, but for what Triton calls so.
+pub(crate) fn is_public(path: &str) -> bool {
+    !path.starts_with('_') || path.starts_with("_experimental_")
 }
 
 /// The library function of this path below `tl`.

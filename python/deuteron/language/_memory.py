@@ -91,7 +91,7 @@ def _experimental_make_tensor_descriptor(base, shape, strides, block_shape, padd
 
 @builtin
 def _experimental_descriptor_load(desc, offsets, shape=None, dtype=None):
-    """`load_tensor_descriptor` by its name in older releases; shape and type are those of the descriptor."""
+    """`load_tensor_descriptor` by its name in older releases; shape and type are those of the descriptor, or of one at an address."""
 
 
 @builtin
@@ -101,7 +101,7 @@ def _experimental_descriptor_store(desc, value, offsets) -> None:
 
 @builtin
 def _experimental_reinterpret_tensor_descriptor(desc, block_shape, dtype) -> "tensor_descriptor":
-    """The descriptor itself: an argument of older releases that was a mere address is a descriptor here."""
+    """The descriptor that lies at an address, as `tl.extra.cuda.experimental_device_tensormap_create2d` writes it; or the descriptor itself."""
 
 
 @builtin

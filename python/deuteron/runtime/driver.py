@@ -47,6 +47,18 @@ class Utils:
         """
         return _core.load_binary(name, bytes(kernel), shared, device)
 
+    def fill_1d_tma_descriptor(self, ptr, dim, block_dim, element_size, desc):
+        """Writes a tensor descriptor of Triton 3.2 to memory of the host."""
+        from ..tools.experimental_descriptor import write
+
+        write(desc, ptr, dim)
+
+    def fill_2d_tma_descriptor(self, ptr, dim1, dim0, block_dim1, block_dim0, element_size, desc):
+        """Writes a tensor descriptor of Triton 3.2 to memory of the host."""
+        from ..tools.experimental_descriptor import write
+
+        write(desc, ptr, dim1, dim0)
+
     def unload_module(self, module):
         """Does nothing: a captured graph may still refer to the module."""
 

@@ -19,11 +19,6 @@ pub(super) static TABLE: &[Builtin] = &[
         "base, shape, strides, block_shape, padding_option='zero'",
         make,
     ),
-    op("tl._experimental_descriptor_load", "desc, offsets, shape=None, dtype=None", load),
-    op("tl._experimental_descriptor_store", "desc, value, offsets", store),
-    op("tl._experimental_reinterpret_tensor_descriptor", "desc, block_shape, dtype", |ctx, args| {
-        Ok(Val::Descriptor(desc(ctx, &args)?))
-    }),
     op("descriptor.load", "desc, offsets", load),
     op("descriptor.store", "desc, offsets, value", store),
     op("descriptor.gather", "desc, x_offsets, y_offset", gather),

@@ -4,7 +4,8 @@ from ..._builtin import builtin
 from . import libdevice
 
 __all__ = ["libdevice", "globaltimer", "num_threads", "num_warps", "smid", "convert_custom_float8_sm70",
-           "convert_custom_float8_sm80", "gdc_launch_dependents", "gdc_wait"]
+           "convert_custom_float8_sm80", "gdc_launch_dependents", "gdc_wait", "experimental_device_tensormap_create1d",
+           "experimental_device_tensormap_create2d", "experimental_tensormap_fenceproxy_acquire"]
 
 
 @builtin
@@ -45,3 +46,18 @@ def gdc_wait() -> None:
 @builtin
 def gdc_launch_dependents() -> None:
     """Lets the kernel after this one begin, under a programmatic dependent launch."""
+
+
+@builtin
+def experimental_device_tensormap_create1d(desc_ptr, global_address, load_size, global_size, element_ty) -> None:
+    """Writes a tensor descriptor of one dimension to 128 bytes of memory, as in Triton 3.2."""
+
+
+@builtin
+def experimental_device_tensormap_create2d(desc_ptr, global_address, load_size, global_size, element_ty) -> None:
+    """Writes a tensor descriptor of two dimensions to 128 bytes of memory, as in Triton 3.2."""
+
+
+@builtin
+def experimental_tensormap_fenceproxy_acquire(desc_ptr) -> None:
+    """Nothing: a descriptor in memory is read as any memory is."""
