@@ -6,6 +6,7 @@ that scripts call around kernels answer for the CPU (`_ANSWERS`); automatic cast
 several devices) still raises. Other threads than the one that enters make their tensors where torch puts them.
 """
 
+import collections
 import contextlib
 import os
 import sys
@@ -246,6 +247,8 @@ _ANSWERS = {
     "_exchange_device": _constant(0),
     "_maybe_exchange_device": _constant(0),
     **{name: _constant(0) for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")},
+    # By names such as "active_bytes.all.peak".
+    "memory_stats": lambda device=None: collections.defaultdict(int),
 }
 
 def _generator_kind(torch):

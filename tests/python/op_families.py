@@ -58,6 +58,8 @@ Using a name of another kind of target is a compile error.""",
            "target_info.current_target target_info.is_cuda target_info.cuda_capability_geq target_info.is_hip target_info.is_hip_cdna3 "
            "target_info.is_hip_cdna4 target_info.is_hip_gfx1250 extra.cuda.globaltimer extra.cuda.smid extra.cuda.num_threads extra.cuda.num_warps "
            "extra.cuda.gdc_wait extra.cuda.gdc_launch_dependents extra.cuda.convert_custom_float8_sm70 extra.cuda.convert_custom_float8_sm80 "
+           "extra.cuda.experimental_device_tensormap_create1d extra.cuda.experimental_device_tensormap_create2d "
+           "extra.cuda.experimental_tensormap_fenceproxy_acquire "
            "extra.hip.memrealtime extra.hip.smid extra.hip.num_threads extra.hip.num_warps"),
 ]
 

@@ -41,6 +41,7 @@ def test_what_libraries_of_kernels_ask_torch_for(python):
         with torch.random.fork_rng():
             forked = torch.rand(4, device="cuda")
         assert torch.equal(forked, torch.rand(4)) and torch.get_device_module("cuda").max_memory_allocated() == 0
+        assert torch.cuda.memory_stats()["active_bytes.all.peak"] == 0
 
         class Double(torch.autograd.Function):
 

@@ -141,6 +141,12 @@ def test_descriptors_are_filled_into_the_user_s_memory(engine, rng):
         driver.active.utils.fill_2d_tma_descriptor(x.ctypes.data, 64, 64, 64, 64, 2, desc.tma_desc_cpu_ptr())
     product_of_given[(1, 1)](*descs, 64, M=64, N=64, BLOCK_K=32, dtype=tl.float16)
     check(c, a, b, 64)
+    # As releases before 3.2 did it: an array takes the bytes.
+    array = np.zeros(128, np.int8)
+    driver.active.utils.fill_2d_tma_descriptor(a.ctypes.data, 64, 64, 64, 64, 2, array)
+    assert array.tobytes() == bytes(descs[0].bytes)
+    with pytest.raises(ValueError, match="a descriptor has 128 bytes, and 64 were given"):
+        driver.active.utils.fill_2d_tma_descriptor(a.ctypes.data, 64, 64, 64, 64, 2, array[:64])
     # The same bytes in the memory of the device. Engines that check accesses know the memory of arguments alone.
     records = [np.frombuffer(desc.bytes, np.uint8) for desc in descs]
     c[:] = np.nan

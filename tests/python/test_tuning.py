@@ -232,6 +232,14 @@ def test_deprecated_arguments_warn_and_work():
     assert (x == 1).all() and kernel.best_config in CONFIGS[1:]
 
 
+def test_graphs_that_a_device_does_not_record_are_not_measured():
+    with pytest.warns(DeprecationWarning, match="do_bench"):
+        kernel = tuned(do_bench=None, rep=1, use_cuda_graph=True, restore_value=["x_ptr"])
+    x = np.zeros(100, np.float32)
+    kernel[grid](x, 100)
+    assert (x == 1).all() and kernel.best_config in CONFIGS[1:]
+
+
 def test_pruning_keeps_one():
     rules = {"perf_model": lambda BLOCK, **kwargs: -BLOCK, "top_k": 0.1}
     kernel = tuned(prune_configs_by=rules)

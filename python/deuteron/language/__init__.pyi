@@ -721,7 +721,7 @@ class tensor_descriptor:
         """Writes `value` as the block that begins at `offsets`; elements outside the tensor are left out."""
 
 def _experimental_descriptor_load(desc: Any, offsets: Any, shape: Any = None, dtype: Any = None) -> tensor:
-    """`load_tensor_descriptor` by its name in older releases; shape and type are those of the descriptor."""
+    """`load_tensor_descriptor` by its name in older releases; shape and type are those of the descriptor, or of one at an address."""
 
 def _experimental_descriptor_store(desc: Any, value: Any, offsets: Any) -> None:
     """`store_tensor_descriptor` by its name in older releases."""
@@ -730,7 +730,7 @@ def _experimental_make_tensor_descriptor(base: Any, shape: Any, strides: Any, bl
     """`make_tensor_descriptor` by its name in older releases."""
 
 def _experimental_reinterpret_tensor_descriptor(desc: Any, block_shape: Any, dtype: Any) -> tensor_descriptor:
-    """The descriptor itself: an argument of older releases that was a mere address is a descriptor here."""
+    """The descriptor that lies at an address, as `tl.extra.cuda.experimental_device_tensormap_create2d` writes it; or the descriptor itself."""
 
 def abs(x: Any) -> tensor:
     """The absolute value of `x`, element by element: any float or integer type; unsigned values stay."""

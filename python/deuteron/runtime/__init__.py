@@ -23,3 +23,12 @@ __all__ = [
     "RemoteCacheBackend",
     "TensorWrapper",
 ]
+
+
+def __getattr__(name):
+    """The interpreter, which is imported where it is asked for."""
+    if name == "interpreter":
+        import importlib
+
+        return importlib.import_module(".interpreter", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -117,7 +117,7 @@ class Autotuner(KernelInterface):
     @property
     def has_own_clock(self):
         """Whether times are not taken in the standard way."""
-        if self._do_bench is not None or self.use_cuda_graph or self.has_own_bench:
+        if self._do_bench is not None or self.has_own_bench or self._measures_graphs:
             return True
         from .driver import Driver, driver
 
@@ -130,11 +130,20 @@ class Autotuner(KernelInterface):
         return ask() is not do_bench
 
     @property
+    def _measures_graphs(self):
+        """Whether launches are measured in graphs: where they were asked for and the device has them."""
+        if not self.use_cuda_graph:
+            return False
+        from .driver import driver
+
+        return hasattr(driver.active.get_device_interface(), "CUDAGraph")
+
+    @property
     def do_bench(self):
         """What measures: called with the launch and quantiles."""
         if self._do_bench is not None:
             return self._do_bench
-        if self.use_cuda_graph:
+        if self._measures_graphs:
             from ..testing import do_bench_cudagraph
 
             return functools.partial(do_bench_cudagraph, **_given(rep=self.num_reps))

@@ -23,9 +23,10 @@ _MOST = 2**31 - 1
 
 
 def fill(ptr, dims, block_dims, element_size, address):
-    """Writes the descriptor of the tensor at `ptr` to 128 bytes of the host at `address`.
+    """Writes the descriptor of the tensor at `ptr` to 128 bytes of the host.
 
     Args:
+        address: of these bytes, or an array or tensor that has them.
         dims, block_dims: in elements, one or two of each, the fastest one last.
         element_size: in bytes.
 
@@ -39,7 +40,18 @@ def fill(ptr, dims, block_dims, element_size, address):
         raise error
     rows, columns = dims if len(dims) == 2 else (*dims, 1)
     record = _RECORD.pack(_MARK, ptr, rows, columns).ljust(_SIZE, b"\0")
-    ctypes.memmove(address, record, _SIZE)
+    ctypes.memmove(_address_of(address), record, _SIZE)
+
+
+def _address_of(memory):
+    if isinstance(memory, int):
+        return memory
+    if hasattr(memory, "data_ptr"):
+        return memory.data_ptr()
+    view = memoryview(memory).cast("B")
+    if view.nbytes < _SIZE:
+        raise ValueError(f"a descriptor has {_SIZE} bytes, and {view.nbytes} were given for it")
+    return ctypes.addressof(ctypes.c_char.from_buffer(view))
 
 
 def _refused(ptr, dims, block_dims, element_size):

@@ -10,6 +10,7 @@ use crate::errors::OrRaise;
 use crate::kernel::function::JitFunction;
 use crate::kernel::globals::PyGlobals;
 use crate::kernel::params::ParamKind;
+use crate::kernel::submit::addressed;
 use crate::kernel::value::Registry;
 use frontend::eager::Form;
 use frontend::typing::Ty;
@@ -42,7 +43,8 @@ pub(crate) struct Launched<'a, 'py> {
 pub(crate) fn launch(launched: Launched<'_, '_>) -> PyResult<()> {
     let py = launched.function.py();
     let me = launched.function.get();
-    let extents = extents(launched.values.iter().map(|value| value.as_borrowed()))?;
+    let mut extents = extents(launched.values.iter().map(|value| value.as_borrowed()))?;
+    extents.extend(addressed(py)?);
     let setting = Setting::new(launched.target, launched.options).or_raise(py)?;
     let globals = PyGlobals::new(launched.registry, Settings::current().code.allow_non_constexpr_globals);
     let mut reader = Reader { py, slots: launched.slots.iter(), pointers: Vec::new(), globals: &globals };

@@ -100,7 +100,7 @@ pub(crate) fn checked<'a, 'py: 'a>(
 }
 
 /// Memory whose address the program has asked for: kernels may find such addresses in memory.
-fn addressed(py: Python<'_>) -> PyResult<Vec<Extent>> {
+pub(crate) fn addressed(py: Python<'_>) -> PyResult<Vec<Extent>> {
     let modules = py.import("sys")?.getattr("modules")?;
     let Ok(module) = modules.get_item("deuteron._addresses") else { return Ok(Vec::new()) };
     let all: Vec<(u64, u64)> = module.call_method0("addressed")?.extract()?;

@@ -80,7 +80,8 @@ pub(crate) fn plan(
     let mut copies = Vec::new();
     for load in module.ops(body).filter(|&inner| is_block_load(module, inner)) {
         if (!has_dots || feeds_dot(module, Some(body), load))
-            && let Some(copy) = bulk_copy_of(module, load).or_else(|| copy_of(module, load, axis, machine))
+            && let Some(copy) =
+                bulk_copy_of(module, body, load).or_else(|| copy_of(module, load, axis, machine))
             && AddressSlice::of(module, body, &[load]).is_some()
             && !reads_what_is_written(module, load, &inside)
         {
@@ -148,9 +149,16 @@ fn is_read_by_groups(module: &Module, load: Op) -> bool {
     module.uses(module.result(load, 0)).iter().any(|&(user, _)| AllocOp::is(module, user))
 }
 
-/// A load by a descriptor, which launches make for bulk copies.
-fn bulk_copy_of(module: &Module, load: Op) -> Option<PipelinedLoad> {
-    DescriptorAccessOp::load(module, load)?;
+/// A load by a descriptor that is there before the loop: iterations that make their own have it too late.
+fn bulk_copy_of(module: &Module, body: Block, load: Op) -> Option<PipelinedLoad> {
+    let of = DescriptorAccessOp::load(module, load)?;
+    let is_of_iteration = match module.def(of.desc()) {
+        Def::Arg(block, _) => block == body,
+        Def::Result(make, _) => module.block_of(make) == Some(body),
+    };
+    if is_of_iteration {
+        return None;
+    }
     Some(PipelinedLoad {
         load,
         shared: bulk_copies::shared_for(module, load)?,

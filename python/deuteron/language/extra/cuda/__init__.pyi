@@ -14,6 +14,9 @@ __all__ = [
     "convert_custom_float8_sm80",
     "gdc_launch_dependents",
     "gdc_wait",
+    "experimental_device_tensormap_create1d",
+    "experimental_device_tensormap_create2d",
+    "experimental_tensormap_fenceproxy_acquire",
 ]
 
 def globaltimer() -> tensor:
@@ -39,3 +42,12 @@ def gdc_launch_dependents() -> None:
 
 def gdc_wait() -> None:
     """Waits for the kernel before this one, under a programmatic dependent launch."""
+
+def experimental_device_tensormap_create1d(desc_ptr: Any, global_address: Any, load_size: Any, global_size: Any, element_ty: Any) -> None:
+    """Writes a tensor descriptor of one dimension to 128 bytes of memory, as in Triton 3.2."""
+
+def experimental_device_tensormap_create2d(desc_ptr: Any, global_address: Any, load_size: Any, global_size: Any, element_ty: Any) -> None:
+    """Writes a tensor descriptor of two dimensions to 128 bytes of memory, as in Triton 3.2."""
+
+def experimental_tensormap_fenceproxy_acquire(desc_ptr: Any) -> None:
+    """Nothing: a descriptor in memory is read as any memory is."""
