@@ -3,6 +3,7 @@
 import random
 
 import numpy as np
+from library_expressions import LibraryExpressions
 from values import (
     FLOATS,
     INTEGERS,
@@ -24,14 +25,15 @@ from values import (
 )
 
 
-class Expressions:
+class Expressions(LibraryExpressions):
     """Each answers an `Expr` of the shape that is asked for, of the type that comes, from variables in scope."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
-        self.count, self.scope, self.helpers, self.used, self.inside = 0, [], [], {}, ()
+        self.count, self.scope, self.helpers, self.used, self.inside, self.descriptors = 0, [], [], {}, (), []
         self.grid = self.one_of((1, ), (2, ), (1, 2), (2, 1, 2), (1, 1, 3))
         self.warps, self.ctas = self.one_of(1, 2, 4, 4, 8, 16), self.one_of(1, 1, 1, 1, 1, 2)
+        self.stages = self.one_of(1, 2, 3, 3, 4)
 
     def fresh(self, prefix="x"):
         self.count += 1
@@ -132,13 +134,14 @@ class Expressions:
         ways = [self.binary] * 4 + [
             self.unary, self.compared, self.selected, self.cast, self.cast, self.divided, self.moved, self.extreme, self.picked
         ]
-        ways += [self.loaded, self.indirect, self.chosen, self.exact]
+        ways += [self.loaded, self.indirect, self.chosen, self.exact, self.library, self.assembled, self.tests, self.mixed]
         if shape == ():
             ways += [self.reduced] * 3
         else:
             ways += [
                 self.reduced, self.reduced, self.turned, self.turned, self.widened, self.scan, self.scan, self.sorted, self.gathered, self.joined,
-                self.parted, self.flipped, self.mapped, self.random_bits, self.tuple_reduced, self.placed
+                self.parted, self.flipped, self.mapped, self.random_bits, self.tuple_reduced, self.placed,
+                self.packed, self.hinted, self.ordered
             ]
         if len(shape) == 1:
             ways += [self.histogram]

@@ -1,12 +1,14 @@
 """Statements of the programs of `valued.py`: assignments, control flow, calls; and whole programs."""
 
 import numpy as np
+from data_statements import DataStatements
+from host_statements import HostStatements
 from loop_statements import LoopStatements
 from memory_statements import MemoryStatements
 from values import REGION, TYPES, shifted, variable
 
 
-class Writer(LoopStatements, MemoryStatements):
+class Writer(LoopStatements, MemoryStatements, HostStatements, DataStatements):
     """Writes one kernel."""
 
     def assign(self):
@@ -158,7 +160,8 @@ class Writer(LoopStatements, MemoryStatements):
         ways = [self.assign] * 8 + [self.changed] * 2 + [
             self.branch, self.loop, self.loop, self.repeat, self.walked, self.product, self.atomic, self.collected, self.described, self.call,
             self.call, self.through, self.through, self.advanced, self.swapped, self.halved, self.attention, self.scaled, self.kept, self.copied,
-            self.exchanged
+            self.exchanged, self.described_by_host, self.copied_by_host, self.picked_rows, self.scattered_rows, self.product_by_host, self.grouped,
+            self.carried, self.assumed
         ]
         statements = [self.one_of(*ways)() for _ in range(self.random.randint(3, 8))]
         stores = [self.store(value) for value in self.scope]
