@@ -228,7 +228,7 @@ class LibraryExpressions:
     def packed(self, shape, depth):
         """Inline PTX that turns runs of two or four elements of a register round, and adds or selects in registers."""
         pack = self.one_of(2, 4)
-        if shape[-1] < pack:
+        if shape[-1] % pack != 0:
             return self.assembled(shape, depth)
         dtype = self.one_of("uint8", "int8") if pack == 4 else self.one_of("uint16", "int16")
         one, way = self.to(self.simple(shape, depth), dtype), self.one_of("turn", "xor", "both")
@@ -252,11 +252,12 @@ class LibraryExpressions:
         """A load with hints that are true."""
         dtype, width = self.one_of(*TYPES), shape[-1]
         factor, number = self.one_of(1, 4, 16), self.random.randrange(8)
-        rest = [f"{shifted(shape, dim)} * {width * 4}" for dim in range(len(shape) - 1)]
+        step = width if sum(shape) * width > 2000 else 4 * width
+        rest = [f"{shifted(shape, dim)} * {step}" for dim in range(len(shape) - 1)]
         wide = self.chance(0.4)
         row = f"tl.multiple_of((n * {factor} + {number * 16}){'.to(tl.int64)' if wide else ''}, {factor})"
         column = f"tl.max_contiguous({shifted(shape, len(shape) - 1)}, {width})" if len(shape) == 1 else shifted(shape, len(shape) - 1)
-        if len(shape) == 1 and self.chance(0.5):
+        if len(shape) == 1 and not self.extended and self.chance(0.5):
             column = f"tl.multiple_of({column}, {width})"
         mask, bound = self.chance(0.6), self.one_of(0, 4, 8, 13, 32)
         last = shifted(shape, len(shape) - 1)
@@ -264,7 +265,7 @@ class LibraryExpressions:
 
         def value(env):
             place = spread(shape, len(shape) - 1) + env["n"] * factor + number * 16
-            place = sum((spread(shape, dim) * width * 4 for dim in range(len(shape) - 1)), place)
+            place = sum((spread(shape, dim) * step for dim in range(len(shape) - 1)), place)
             found = env["inputs"][dtype][place]
             return np.where(spread(shape, len(shape) - 1) < bound + env["n"] * factor, found, fit(dtype, 1)) if mask else found
 
@@ -331,4 +332,5 @@ class LibraryExpressions:
             return Expr(f"(({high}.to(tl.uint64) << 32) | {low})", "uint64", shape,
                         lambda env: fit("uint64", fit("uint32", one.run(env))) << np.uint64(32) | fit("uint32", two.run(env)))
         a, b = [self.tame(shape, depth) for _ in "12"]
-        return Expr(f"(({a.text} % {b.text}) + 0)", "float32", shape, lambda env: np.fmod(a.run(env), b.run(env)) + np.float32(0))
+        return Expr(f"(({a.text} % {b.text}) + 0)", "float32", shape, lambda env:
+                    (np.mod if self.extended else np.fmod)(a.run(env), b.run(env)) + np.float32(0))

@@ -2,13 +2,14 @@
 
 import numpy as np
 from data_statements import DataStatements
+from extended import ExtendedStatements
 from host_statements import HostStatements
 from loop_statements import LoopStatements
 from memory_statements import MemoryStatements
 from values import REGION, TYPES, shifted, variable
 
 
-class Writer(LoopStatements, MemoryStatements, HostStatements, DataStatements):
+class Writer(LoopStatements, MemoryStatements, HostStatements, DataStatements, ExtendedStatements):
     """Writes one kernel."""
 
     def assign(self):
@@ -131,7 +132,7 @@ class Writer(LoopStatements, MemoryStatements, HostStatements, DataStatements):
             body += [f"if {test.text}:", f"    return {', '.join(value.text for value in early)}"]
         body += [f"return {', '.join(value.text for value in values)}"]
         taken = "pack" if packed else ", ".join(parameter.text for parameter in parameters)
-        mark = "@triton.jit(noinline=True)" if self.chance(0.15) else "@triton.jit"
+        mark = "@triton.jit(noinline=True)" if not self.extended and self.chance(0.15) else "@triton.jit"
         head = f"def {name}({taken}, n, FLAG: tl.constexpr, {', '.join(self.pointers())}, spare=7):"
         self.helpers.append("\n".join([mark, head, *("    " + line for line in body)]))
 
@@ -163,6 +164,7 @@ class Writer(LoopStatements, MemoryStatements, HostStatements, DataStatements):
             self.exchanged, self.described_by_host, self.copied_by_host, self.picked_rows, self.scattered_rows, self.product_by_host, self.grouped,
             self.carried, self.assumed
         ]
+        ways += [self.left, self.left, self.replaced, self.replaced] if self.extended else []
         statements = [self.one_of(*ways)() for _ in range(self.random.randint(3, 8))]
         stores = [self.store(value) for value in self.scope]
         return statements, stores

@@ -18,6 +18,7 @@ import traceback
 import numpy as np
 import torch
 import triton
+from extended import EXTENSIONS
 from programs import Differs, load, message
 from statements import Writer
 from triton.tools.tensor_descriptor import TensorDescriptor
@@ -33,9 +34,11 @@ def parameters():
 def source_of(writer, statements, stores):
     lines = ["pid = (tl.program_id(2) * tl.num_programs(1) + tl.program_id(1)) * tl.num_programs(0) + tl.program_id(0)"]
     lines += [line for part, _ in statements + stores for line in part]
-    text = "\n\n\n".join([HEAD, *writer.helpers, "@triton.jit"])
+    text = "\n\n\n".join([HEAD, *writer.helpers, "@triton.jit\n"])
+    if writer.extended:
+        text = text.replace("@triton.jit\n", f"@triton.jit(extensions={EXTENSIONS})\n")
     names = [*parameters(), "n", *(descriptor.name for descriptor in writer.descriptors)]
-    return f"{text}\ndef kernel({', '.join(names)}):\n" + "".join(f"    {line}\n" for line in lines)
+    return f"{text}def kernel({', '.join(names)}):\n" + "".join(f"    {line}\n" for line in lines)
 
 
 def memory(dtype, values):
@@ -163,6 +166,7 @@ def main():
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--seed", type=int)
     parser.add_argument("--engines", default="interpreter,cpu,cuda:90,hip:gfx942")
+    parser.add_argument("--extended", action="store_true", help="with sizes that are no powers of two, slices, and exits of loops")
     parser.add_argument("--folder", type=pathlib.Path, required=True)
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
@@ -173,7 +177,7 @@ def main():
         seed, end = arguments.seed, 0
     while True:
         try:
-            writer = Writer(seed)
+            writer = Writer(seed, arguments.extended)
             statements, stores = writer.program()
             text = source_of(writer, statements, stores)
             if arguments.seed is not None:
