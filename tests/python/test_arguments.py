@@ -291,3 +291,12 @@ def test_signatures_may_not_be_nested_deep():
     for signature, constexprs in ({"out": "*i32", "c": "constexpr"}, {"c": in_itself(list)}), ({"out": "*i32", "c": nested(100_000)}, {}):
         with pytest.raises(RecursionError):
             triton.compile(triton.compiler.ASTSource(fn=with_constexpr, signature=signature, constexprs=constexprs))
+
+
+def test_kernels_are_not_iterated():
+    tuned = triton.autotune([triton.Config({"c": 1})], key=[])(with_constexpr)
+    for kernel in with_constexpr, tuned, triton.heuristics({"c": lambda args: 1})(with_constexpr):
+        with pytest.raises(TypeError, match="not iterable"):
+            list(kernel)
+        with pytest.raises(TypeError, match="not iterable"):
+            3 in kernel  # noqa: B015
