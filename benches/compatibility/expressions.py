@@ -29,9 +29,13 @@ from values import (
 class Expressions(LibraryExpressions, ExtendedExpressions):
     """Each answers an `Expr` of the shape that is asked for, of the type that comes, from variables in scope."""
 
-    def __init__(self, seed, extended=False):
-        self.random, self.extended = random.Random(seed), extended
-        self.sizes = (1, 2, 3, 5, 6, 7, 8, 12, 16, 20, 24, 33, 48) if extended else (1, 2, 2, 4, 4, 8, 16, 32, 64)
+    def __init__(self, seed, extended=False, large=False):
+        self.random, self.extended, self.most = random.Random(seed), extended, 8192 if large else 1024
+        self.sizes = (1, 2, 2, 4, 4, 8, 16, 32, 64)
+        if extended:
+            self.sizes = (1, 2, 3, 5, 6, 7, 8, 12, 16, 20, 24, 33, 48)
+        if large:
+            self.sizes = (*self.sizes, 16, 32, 64, 64, 128, 128, 256)
         self.count, self.scope, self.helpers, self.used, self.inside, self.descriptors = 0, [], [], {}, (), []
         self.grid = self.one_of((1, ), (2, ), (1, 2), (2, 1, 2), (1, 1, 3))
         self.warps, self.ctas = self.one_of(1, 2, 4, 4, 8, 16), self.one_of(1, 1, 1, 1, 1, 2)
@@ -47,7 +51,8 @@ class Expressions(LibraryExpressions, ExtendedExpressions):
     def chance(self, share):
         return self.random.random() < share
 
-    def shape(self, least=0, most=5, numel=1024):
+    def shape(self, least=0, most=5, numel=None):
+        numel = numel or self.most
         rank = self.one_of(*[rank for rank in (0, 1, 1, 2, 2, 2, 3, 3, 4, 5) if least <= rank <= most])
         while True:
             shape = tuple(self.one_of(*self.sizes) for _ in range(rank))
@@ -325,7 +330,7 @@ class Expressions(LibraryExpressions, ExtendedExpressions):
     def wider(self, shape):
         """A shape with one more dimension, and which that is."""
         axis = self.random.randrange(len(shape) + 1)
-        room = max(1, 2048 // int(np.prod(shape)))
+        room = max(1, max(2048, self.most) // int(np.prod(shape)))
         size = self.one_of(*[size for size in sorted({*self.sizes, 128}) if size <= room])
         return shape[:axis] + (size, ) + shape[axis:], axis
 
@@ -440,7 +445,7 @@ class Expressions(LibraryExpressions, ExtendedExpressions):
 
     def sorted(self, shape, depth):
         one, down = self.integer(shape, depth), self.chance(0.5)
-        if shape[-1] < 2:
+        if shape[-1] < 2 or np.prod(shape) > 2048:
             return one
         if self.chance(0.3) and shape[-1] * 2 * np.prod(shape) < 4096:
             one = self.integer(shape[:-1] + (shape[-1] * 2, ), depth)
@@ -482,7 +487,7 @@ class Expressions(LibraryExpressions, ExtendedExpressions):
         return Expr(f"tl.cat({one.text}, {two.text}, dim={dim})", one.dtype, shape, lambda env: np.concatenate([one.run(env), two.run(env)], dim))
 
     def parted(self, shape, depth):
-        if len(shape) == 5 or np.prod(shape) > 1024:
+        if len(shape) == 5 or np.prod(shape) > max(1024, self.most // 2):
             return self.leaf(shape)
         one, at = self.expr(shape + (2, ), depth), self.random.randrange(2)
         return Expr(f"tl.split({one.text})[{at}]", one.dtype, shape, lambda env: one.run(env)[..., at])

@@ -166,5 +166,5 @@ class Writer(LoopStatements, MemoryStatements, HostStatements, DataStatements, E
         ]
         ways += [self.left, self.left, self.replaced, self.replaced] if self.extended else []
         statements = [self.one_of(*ways)() for _ in range(self.random.randint(3, 8))]
-        stores = [self.store(value) for value in self.scope]
+        stores = [self.store(value) for value in self.scope if self.used.get("out_" + value.dtype, 0) + np.prod(value.shape) <= REGION]
         return statements, stores

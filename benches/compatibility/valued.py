@@ -167,6 +167,7 @@ def main():
     parser.add_argument("--seed", type=int)
     parser.add_argument("--engines", default="interpreter,cpu,cuda:90,hip:gfx942")
     parser.add_argument("--extended", action="store_true", help="with sizes that are no powers of two, slices, and exits of loops")
+    parser.add_argument("--large", action="store_true", help="with blocks of up to 8,192 elements")
     parser.add_argument("--folder", type=pathlib.Path, required=True)
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
@@ -177,7 +178,7 @@ def main():
         seed, end = arguments.seed, 0
     while True:
         try:
-            writer = Writer(seed, arguments.extended)
+            writer = Writer(seed, arguments.extended, arguments.large)
             statements, stores = writer.program()
             text = source_of(writer, statements, stores)
             if arguments.seed is not None:
