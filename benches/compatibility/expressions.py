@@ -3,6 +3,8 @@
 import random
 
 import numpy as np
+from extended import ExtendedExpressions
+from library_expressions import LibraryExpressions
 from values import (
     FLOATS,
     INTEGERS,
@@ -24,14 +26,20 @@ from values import (
 )
 
 
-class Expressions:
+class Expressions(LibraryExpressions, ExtendedExpressions):
     """Each answers an `Expr` of the shape that is asked for, of the type that comes, from variables in scope."""
 
-    def __init__(self, seed):
-        self.random = random.Random(seed)
-        self.count, self.scope, self.helpers, self.used, self.inside = 0, [], [], {}, ()
+    def __init__(self, seed, extended=False, large=False):
+        self.random, self.extended, self.most = random.Random(seed), extended, 8192 if large else 1024
+        self.sizes = (1, 2, 2, 4, 4, 8, 16, 32, 64)
+        if extended:
+            self.sizes = (1, 2, 3, 5, 6, 7, 8, 12, 16, 20, 24, 33, 48)
+        if large:
+            self.sizes = (*self.sizes, 16, 32, 64, 64, 128, 128, 256)
+        self.count, self.scope, self.helpers, self.used, self.inside, self.descriptors = 0, [], [], {}, (), []
         self.grid = self.one_of((1, ), (2, ), (1, 2), (2, 1, 2), (1, 1, 3))
         self.warps, self.ctas = self.one_of(1, 2, 4, 4, 8, 16), self.one_of(1, 1, 1, 1, 1, 2)
+        self.stages = self.one_of(1, 2, 3, 3, 4)
 
     def fresh(self, prefix="x"):
         self.count += 1
@@ -43,10 +51,11 @@ class Expressions:
     def chance(self, share):
         return self.random.random() < share
 
-    def shape(self, least=0, most=5, numel=1024):
+    def shape(self, least=0, most=5, numel=None):
+        numel = numel or self.most
         rank = self.one_of(*[rank for rank in (0, 1, 1, 2, 2, 2, 3, 3, 4, 5) if least <= rank <= most])
         while True:
-            shape = tuple(self.one_of(1, 2, 2, 4, 4, 8, 16, 32, 64) for _ in range(rank))
+            shape = tuple(self.one_of(*self.sizes) for _ in range(rank))
             if np.prod(shape) <= numel:
                 return shape
 
@@ -132,16 +141,19 @@ class Expressions:
         ways = [self.binary] * 4 + [
             self.unary, self.compared, self.selected, self.cast, self.cast, self.divided, self.moved, self.extreme, self.picked
         ]
-        ways += [self.loaded, self.indirect, self.chosen, self.exact]
+        ways += [self.loaded, self.indirect, self.chosen, self.exact, self.library, self.assembled, self.tests, self.mixed]
         if shape == ():
             ways += [self.reduced] * 3
         else:
             ways += [
                 self.reduced, self.reduced, self.turned, self.turned, self.widened, self.scan, self.scan, self.sorted, self.gathered, self.joined,
-                self.parted, self.flipped, self.mapped, self.random_bits, self.tuple_reduced, self.placed
+                self.parted, self.flipped, self.mapped, self.random_bits, self.tuple_reduced, self.placed,
+                self.packed, self.hinted, self.ordered
             ]
         if len(shape) == 1:
             ways += [self.histogram]
+        if self.extended and shape != ():
+            ways += [self.sliced, self.sliced, self.element]
         if len(shape) in (2, 3) and all(size >= 16 for size in shape[-2:]):
             ways += [self.dot] * 6
         return self.one_of(*ways)(shape, depth - 1)
@@ -259,7 +271,7 @@ class Expressions:
         away = 1 if dtype.startswith("u") else self.one_of(1, -17)
 
         def truncated(x, y):
-            quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+            quotient = x // y if self.extended else abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
             return quotient if sign == "//" else x - quotient * y
 
         def value(env):
@@ -318,8 +330,8 @@ class Expressions:
     def wider(self, shape):
         """A shape with one more dimension, and which that is."""
         axis = self.random.randrange(len(shape) + 1)
-        room = max(1, 2048 // int(np.prod(shape)))
-        size = self.one_of(*[size for size in (1, 2, 4, 8, 16, 32, 64, 128) if size <= room])
+        room = max(1, max(2048, self.most) // int(np.prod(shape)))
+        size = self.one_of(*[size for size in sorted({*self.sizes, 128}) if size <= room])
         return shape[:axis] + (size, ) + shape[axis:], axis
 
     def reduced(self, shape, depth):
@@ -414,7 +426,7 @@ class Expressions:
             return Expr(text, one.dtype, shape, lambda env: np.transpose(one.run(env), order))
         numel, other = int(np.prod(shape)), []
         while numel > 1 and len(other) < 3 and self.chance(0.8):
-            other.append(self.one_of(*[1 << bit for bit in range(numel.bit_length())]))
+            other.append(self.one_of(*[size for size in range(1, numel + 1) if numel % size == 0]))
             numel //= other[-1]
         other = tuple(other + [numel])
         one = self.expr(other, depth)
@@ -433,11 +445,13 @@ class Expressions:
 
     def sorted(self, shape, depth):
         one, down = self.integer(shape, depth), self.chance(0.5)
-        if shape[-1] < 2:
+        if shape[-1] < 2 or np.prod(shape) > 2048:
             return one
         if self.chance(0.3) and shape[-1] * 2 * np.prod(shape) < 4096:
             one = self.integer(shape[:-1] + (shape[-1] * 2, ), depth)
-            return Expr(f"tl.topk({one.text}, {shape[-1]})", one.dtype, shape, lambda env: np.flip(np.sort(one.run(env), -1), -1)[..., :shape[-1]])
+            dtype = "int32" if bits(one.dtype) < 32 else one.dtype  # It is made of maxima, whose type that is.
+            return Expr(f"tl.topk({one.text}, {shape[-1]})", dtype, shape,
+                        lambda env: fit(dtype, np.flip(np.sort(one.run(env), -1), -1)[..., :shape[-1]]))
         return Expr(f"tl.sort({one.text}, descending={down})", one.dtype, shape, lambda env: np.flip(np.sort(one.run(env), -1), -1)
                     if down else np.sort(one.run(env), -1))
 
@@ -456,7 +470,7 @@ class Expressions:
         if not dims:
             return self.leaf(shape)
         dim = self.one_of(*dims, len(shape) - 1)
-        if shape[dim] < 2:
+        if shape[dim] % 2 != 0:
             return self.leaf(shape)
         half = shape[:dim] + (shape[dim] // 2, ) + shape[dim + 1:]
         one = self.simple(half, depth)
@@ -473,7 +487,7 @@ class Expressions:
         return Expr(f"tl.cat({one.text}, {two.text}, dim={dim})", one.dtype, shape, lambda env: np.concatenate([one.run(env), two.run(env)], dim))
 
     def parted(self, shape, depth):
-        if len(shape) == 5 or np.prod(shape) > 1024:
+        if len(shape) == 5 or np.prod(shape) > max(1024, self.most // 2):
             return self.leaf(shape)
         one, at = self.expr(shape + (2, ), depth), self.random.randrange(2)
         return Expr(f"tl.split({one.text})[{at}]", one.dtype, shape, lambda env: one.run(env)[..., at])
@@ -581,7 +595,7 @@ class Expressions:
         size, most = self.one_of(16, 64, 256), shape[0] - 1
         one = self.integer((size, ), depth)
         mask = self.compared((size, ), depth) if self.chance(0.4) else None
-        low = min(most, 127)
+        low = min(most, 127) if not self.extended else (1 << min(shape[0].bit_length() - 1, 7)) - 1
 
         def value(env):
             found = (one.run(env) & numpy_type(one.dtype).type(low)).astype(np.int64)
@@ -593,7 +607,7 @@ class Expressions:
         batch, (m, n) = shape[:-2], shape[-2:]
         dtype = self.one_of("int8", "float16", "float16", "bfloat16", "float32", "float64", "float8e5", "float8e4nv")
         least = 32 if bits(dtype) == 8 else 16
-        k = self.one_of(least, 2 * least) if max(m, n) < 128 else least
+        k = self.one_of(least, 2 * least, *([least + 16, 40] if self.extended else [])) if max(m, n) < 128 else least
         one, two = [self.to(self.small(part, depth, 2), dtype) for part in (batch + (m, k), batch + (k, n))]
         one, two = [self.transposed(part) if self.chance(0.4) else part for part in (one, two)]
         out = "int32" if dtype == "int8" else "float64" if dtype == "float64" else "float32"

@@ -1,12 +1,15 @@
 """Statements of the programs of `valued.py`: assignments, control flow, calls; and whole programs."""
 
 import numpy as np
+from data_statements import DataStatements
+from extended import ExtendedStatements
+from host_statements import HostStatements
 from loop_statements import LoopStatements
 from memory_statements import MemoryStatements
 from values import REGION, TYPES, shifted, variable
 
 
-class Writer(LoopStatements, MemoryStatements):
+class Writer(LoopStatements, MemoryStatements, HostStatements, DataStatements, ExtendedStatements):
     """Writes one kernel."""
 
     def assign(self):
@@ -129,7 +132,7 @@ class Writer(LoopStatements, MemoryStatements):
             body += [f"if {test.text}:", f"    return {', '.join(value.text for value in early)}"]
         body += [f"return {', '.join(value.text for value in values)}"]
         taken = "pack" if packed else ", ".join(parameter.text for parameter in parameters)
-        mark = "@triton.jit(noinline=True)" if self.chance(0.15) else "@triton.jit"
+        mark = "@triton.jit(noinline=True)" if not self.extended and self.chance(0.15) else "@triton.jit"
         head = f"def {name}({taken}, n, FLAG: tl.constexpr, {', '.join(self.pointers())}, spare=7):"
         self.helpers.append("\n".join([mark, head, *("    " + line for line in body)]))
 
@@ -158,8 +161,10 @@ class Writer(LoopStatements, MemoryStatements):
         ways = [self.assign] * 8 + [self.changed] * 2 + [
             self.branch, self.loop, self.loop, self.repeat, self.walked, self.product, self.atomic, self.collected, self.described, self.call,
             self.call, self.through, self.through, self.advanced, self.swapped, self.halved, self.attention, self.scaled, self.kept, self.copied,
-            self.exchanged
+            self.exchanged, self.described_by_host, self.copied_by_host, self.picked_rows, self.scattered_rows, self.product_by_host, self.grouped,
+            self.carried, self.assumed
         ]
+        ways += [self.left, self.left, self.replaced, self.replaced] if self.extended else []
         statements = [self.one_of(*ways)() for _ in range(self.random.randint(3, 8))]
-        stores = [self.store(value) for value in self.scope]
+        stores = [self.store(value) for value in self.scope if self.used.get("out_" + value.dtype, 0) + np.prod(value.shape) <= REGION]
         return statements, stores

@@ -16,8 +16,11 @@ SMALL = ("int8", "float16", "bfloat16", "float32", "float8e5")
 SCRATCH = ("int32", "uint32", "int64", "uint64", "float32", "float64", "float16")
 LENGTH, REGION = 1 << 14, 1 << 15
 
-HEAD = '''import triton
+HEAD = '''import typing
+
+import triton
 import triton.language as tl
+from triton.language.extra import libdevice
 
 
 @triton.jit

@@ -241,3 +241,62 @@ def test_parameters_of_a_kernel_are_described():
     assert [param.annotation_type for param in params] == ["", "i32", "", ""]
     assert [param.is_constexpr for param in params] == [False, False, True, True]
     assert [param.do_not_specialize for param in params] == [False, True, False, False]
+
+
+def nested(depth):
+    found = (1, )
+    for _ in range(depth):
+        found = (found, )
+    return found
+
+
+def in_itself(kind):
+    found = kind()
+    found.append(found) if kind is list else found.update(one=found)
+    return found
+
+
+@triton.jit
+def with_constexpr(out, c: tl.constexpr):
+    tl.store(out, 1)
+
+
+@triton.jit
+def with_value(out, c):
+    tl.store(out, 1)
+
+
+@pytest.mark.parametrize("interpret", [False, True])
+def test_what_is_nested_too_deep_is_refused(interpret):
+    out = np.zeros(1, np.int32)
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.interpret = interpret
+        for kernel in with_constexpr, with_value:
+            kernel[(1, )](out, nested(90))
+        for kernel, value in (with_constexpr, in_itself(list)), (with_constexpr, nested(100_000)), (with_value, nested(100_000)):
+            with pytest.raises(RecursionError):
+                kernel[(1, )](out, value)
+        with pytest.raises(RecursionError):
+            with_constexpr[(1, )](out, tl.constexpr(in_itself(list)))
+    assert out[0] == 1
+
+
+@pytest.mark.parametrize("value", [in_itself(list), in_itself(dict), nested(100_000)], ids=["list", "dict", "tuple"])
+def test_what_contains_itself_is_refused_outside_of_kernels(value):
+    with pytest.raises((RecursionError, RuntimeError)):
+        tl.abs(value)
+
+
+def test_signatures_may_not_be_nested_deep():
+    for signature, constexprs in ({"out": "*i32", "c": "constexpr"}, {"c": in_itself(list)}), ({"out": "*i32", "c": nested(100_000)}, {}):
+        with pytest.raises(RecursionError):
+            triton.compile(triton.compiler.ASTSource(fn=with_constexpr, signature=signature, constexprs=constexprs))
+
+
+def test_kernels_are_not_iterated():
+    tuned = triton.autotune([triton.Config({"c": 1})], key=[])(with_constexpr)
+    for kernel in with_constexpr, tuned, triton.heuristics({"c": lambda args: 1})(with_constexpr):
+        with pytest.raises(TypeError, match="not iterable"):
+            list(kernel)
+        with pytest.raises(TypeError, match="not iterable"):
+            3 in kernel  # noqa: B015

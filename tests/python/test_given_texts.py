@@ -59,3 +59,26 @@ def test_a_given_text_says_what_its_kernel_takes(tmp_path, ending, text, types):
     source = triton.compiler.IRSource(str(file))
     assert source.signature == dict(enumerate(types)), source.signature
     assert source.name.removeprefix("@") == "k"
+
+
+def test_what_the_assembler_refuses_of_a_file_is_no_fault_of_the_compiler(tmp_path):
+    text = ptx_of(tmp_path)
+    file = tmp_path / "copy.ptx"
+    file.write_text(text.replace("ret;", "returns;"))
+    try:
+        triton.compile(str(file), target=GPUTarget("cuda", 90, 32))
+    except triton.CompilationError as error:
+        assert "the assembler refuses the PTX" in str(error) and "internal error" not in str(error), str(error)
+    else:
+        pytest.skip("there is no assembler here")
+
+
+def test_options_that_the_assembler_refuses_are_named(tmp_path):
+    file = tmp_path / "copy.ttir"
+    file.write_text(TEXT.format(path="/home/k.py", divisor=16))
+    try:
+        triton.compile(str(file), target=GPUTarget("cuda", 90, 32), options={"ptx_options": "--no-such-option"})
+    except triton.CompilationError as error:
+        assert "`--no-such-option` of ptxas" in str(error) and "internal error" not in str(error), str(error)
+    except RuntimeError as error:
+        assert "there is no assembler" in str(error), str(error)

@@ -27,6 +27,7 @@ mod file;
 mod globals;
 pub mod language;
 mod loop_exits;
+mod nesting;
 mod ops;
 pub mod params;
 mod parse;

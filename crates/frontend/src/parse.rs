@@ -6,8 +6,9 @@
 use crate::counters::Counters;
 use crate::diagnostic::{Diagnostic, Kind, Place};
 use crate::extension::Extension;
+use crate::nesting;
 use crate::value::{Function, FunctionRef};
-use ruff_python_ast::{Stmt, StmtFunctionDef};
+use ruff_python_ast::{Stmt, StmtFunctionDef, Suite};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -67,6 +68,18 @@ impl Text {
         let width = (marked.trim_end().chars().count() as u32).max(1);
         let file = self.file.to_string();
         Place { file, line, column, width, text: text.to_string(), in_function: (0, 0) }
+    }
+
+    /// Its statements.
+    fn parsed(&self) -> Result<Suite, Diagnostic> {
+        if nesting::is_too_deep(&self.text) {
+            let message = "expressions or statements are nested too deep, deeper than Python reads";
+            let mut diagnostic = Diagnostic::without_place(Kind::Compilation, message.to_owned());
+            diagnostic.place = Some(self.place(TextRange::default()));
+            return Err(diagnostic);
+        }
+        let parsed = ruff_python_parser::parse_module(&self.text).map_err(|error| self.error(&error))?;
+        Ok(parsed.into_suite())
     }
 
     fn error(&self, error: &ruff_python_parser::ParseError) -> Diagnostic {
@@ -176,8 +189,7 @@ pub(crate) fn parse(function: &FunctionRef) -> Result<ParsedFunction, Diagnostic
     } else {
         Text::new(&function.0.file, source.clone(), function.0.first_line)
     };
-    let parsed = ruff_python_parser::parse_module(&text.text).map_err(|error| text.error(&error))?;
-    let mut suite = parsed.into_suite();
+    let mut suite = text.parsed()?;
     if indented && let Some(Stmt::If(block)) = suite.pop() {
         suite = block.body;
     }
@@ -203,6 +215,9 @@ pub(crate) fn parse(function: &FunctionRef) -> Result<ParsedFunction, Diagnostic
 
 /// How many bytes of a text its first function takes, decorators included. What follows the function may be anything.
 pub(crate) fn definition_length(text: &str) -> Option<usize> {
+    if nesting::is_too_deep(text) {
+        return None;
+    }
     let header = header(text);
     let mut suite = parse_leniently(text).try_into_module()?.into_suite();
     if !header.is_empty() {
@@ -263,8 +278,7 @@ impl ParsedFile {
 /// Syntax errors.
 pub(crate) fn file(name: &str, source: &str) -> Result<ParsedFile, Diagnostic> {
     let text = Text::new(name, source.to_string(), 1);
-    let parsed = ruff_python_parser::parse_module(&text.text).map_err(|error| text.error(&error))?;
-    let body = parsed.into_suite().into_iter().collect();
+    let body = text.parsed()?.into_iter().collect();
     Ok(ParsedFile { text, body })
 }
 

@@ -48,6 +48,9 @@ fn deep_nesting_is_an_error() {
     assert!(too_deep(compile(&returns)));
     assert!(too_deep(compile("    tl.store(ptr, f(n, 1000))")));
     assert!(too_deep(compile(&format!("    tl.store(ptr, {} n)", "n if n else ".repeat(2000)))));
+    for word in ["-", "[", "not ", "n ** ", "lambda a, b: ", "n if n else ", "n.T"] {
+        assert!(too_deep(compile(&format!("    tl.store(ptr, {}n)", word.repeat(100_000)))), "{word}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! library was inlined there.
 
 use ir::{Loc, LocData, Module, Op};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
 /// A place in a source file.
@@ -17,20 +17,30 @@ pub struct Place {
 }
 
 /// All places of a location, the innermost first.
-fn chain(module: &Module, loc: Loc, out: &mut Vec<Place>) {
+fn chain(module: &Module, loc: Loc) -> Vec<Place> {
+    let mut out = Vec::new();
+    add_places(module, loc, &mut FxHashSet::default(), &mut out);
+    out
+}
+
+/// The places of a location; what was met before has none.
+fn add_places(module: &Module, loc: Loc, met: &mut FxHashSet<Loc>, out: &mut Vec<Place>) {
+    if !met.insert(loc) {
+        return;
+    }
     match module.locs.get(loc) {
         LocData::Unknown => {}
         LocData::File { file, line, col } => {
             out.push(Place { file: file.to_string(), line: *line, column: *col });
         }
-        LocData::Name { child, .. } => chain(module, *child, out),
+        LocData::Name { child, .. } => add_places(module, *child, met, out),
         LocData::CallSite { callee, caller } => {
-            chain(module, *callee, out);
-            chain(module, *caller, out);
+            add_places(module, *callee, met, out);
+            add_places(module, *caller, met, out);
         }
         LocData::Fused(all) => {
             if let Some(first) = all.first() {
-                chain(module, *first, out);
+                add_places(module, *first, met, out);
             }
         }
     }
@@ -45,8 +55,7 @@ pub(crate) struct Places<'a> {
 impl<'a> Places<'a> {
     /// Places in the file that the kernel is in come first.
     pub(crate) fn new(module: &'a Module, kernel: Op) -> Places<'a> {
-        let mut own = Vec::new();
-        chain(module, module.loc(kernel), &mut own);
+        let own = chain(module, module.loc(kernel));
         Places { module, file: own.into_iter().next().map(|place| place.file) }
     }
 
@@ -57,8 +66,7 @@ impl<'a> Places<'a> {
 
     /// The innermost place in the kernel's own file, else the innermost of all.
     pub(crate) fn of(&self, op: Op) -> Option<Place> {
-        let mut all = Vec::new();
-        chain(self.module, self.module.loc(op), &mut all);
+        let all = chain(self.module, self.module.loc(op));
         let own = all.iter().position(|place| Some(&place.file) == self.file.as_ref());
         all.into_iter().nth(own.unwrap_or(0))
     }
@@ -67,8 +75,7 @@ impl<'a> Places<'a> {
     pub(crate) fn by_innermost(&self, kernel: Op) -> FxHashMap<(String, u32, u32), BTreeSet<Place>> {
         let mut found: FxHashMap<_, BTreeSet<Place>> = FxHashMap::default();
         for op in self.module.walk(kernel) {
-            let mut all = Vec::new();
-            chain(self.module, self.module.loc(op), &mut all);
+            let all = chain(self.module, self.module.loc(op));
             if let (Some(innermost), Some(place)) = (all.into_iter().next(), self.of(op)) {
                 found.entry((innermost.file, innermost.line, innermost.column)).or_default().insert(place);
             }

@@ -2,7 +2,8 @@
 
 use crate::entity::Loc;
 use cranelift_entity::PrimaryMap;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// Where something comes from.
@@ -75,25 +76,41 @@ impl LocTable {
 
     /// The innermost place in a file: file, line, column.
     pub fn file_place(&self, loc: Loc) -> Option<(Arc<str>, u32, u32)> {
-        match self.get(loc) {
-            LocData::Unknown => None,
+        self.parts(loc).find_map(|part| match part {
             LocData::File { file, line, col } => Some((file.clone(), *line, *col)),
-            LocData::Name { child, .. } => self.file_place(*child),
-            LocData::CallSite { callee, caller } => {
-                self.file_place(*callee).or_else(|| self.file_place(*caller))
+            _ => None,
+        })
+    }
+
+    /// A location and all that it is made of, each once; where code stands before where it was called.
+    fn parts(&self, loc: Loc) -> impl Iterator<Item = &LocData> {
+        let mut met = FxHashSet::default();
+        let mut waiting: SmallVec<[Loc; 4]> = smallvec![loc];
+        std::iter::from_fn(move || {
+            loop {
+                let loc = waiting.pop()?;
+                let data = self.get(loc);
+                let is_leaf = matches!(data, LocData::Unknown | LocData::File { .. });
+                if !is_leaf && !met.insert(loc) {
+                    continue;
+                }
+                match data {
+                    LocData::Unknown | LocData::File { .. } => {}
+                    LocData::Name { child, .. } => waiting.push(*child),
+                    LocData::CallSite { callee, caller } => waiting.extend([*caller, *callee]),
+                    LocData::Fused(all) => waiting.extend(all.iter().rev().copied()),
+                }
+                return Some(data);
             }
-            LocData::Fused(all) => all.iter().find_map(|&loc| self.file_place(loc)),
-        }
+        })
     }
 
     /// The name in the source, if the location carries one.
     pub fn name(&self, loc: Loc) -> Option<&str> {
-        match self.get(loc) {
-            LocData::Name { name, .. } => Some(name).map(|name| &**name).filter(|name| !name.is_empty()),
-            LocData::CallSite { callee, caller } => self.name(*callee).or_else(|| self.name(*caller)),
-            LocData::Fused(all) => all.iter().find_map(|&loc| self.name(loc)),
+        self.parts(loc).find_map(|part| match part {
+            LocData::Name { name, .. } => Some(&**name).filter(|name| !name.is_empty()),
             _ => None,
-        }
+        })
     }
 
     /// `file:line:column` for messages.

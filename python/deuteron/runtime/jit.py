@@ -43,9 +43,13 @@ class KernelInterface(metaclass=_NativeToo):
     def __getitem__(self, grid):
         return functools.partial(self.run, grid=grid, warmup=False)
 
+    # Every number is a grid, so that iterating would not end.
+    __iter__ = None
+
 
 JITFunction = _core.JITFunction
 _written.add_to(JITFunction)
+JITFunction.__iter__ = None
 
 
 class JITCallable(metaclass=_NativeToo):

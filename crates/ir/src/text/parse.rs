@@ -103,8 +103,8 @@ pub(super) enum Alias {
     Open,
     /// A location, and where it is written.
     Loc(Loc, Range<usize>),
-    /// An attribute, and where it is written.
-    Attr(Attr, Range<usize>),
+    /// An attribute, where it is written, and how many bytes it has with all that it stands for written out.
+    Attr(Attr, Range<usize>, usize),
 }
 
 /// The values that a name stands for: one, or a group (`%x:2`).
@@ -126,6 +126,8 @@ pub struct Parser<'t> {
     pub(super) file: Option<Arc<str>>,
     pub(super) lines: Vec<usize>,
     pub(super) types: FxHashMap<&'t str, Type>,
+    /// How many bytes of attributes aliases stood for so far.
+    pub(super) written_out: usize,
     depth: u32,
 }
 
@@ -147,6 +149,7 @@ impl<'t> Parser<'t> {
             file: None,
             lines: Vec::new(),
             types: FxHashMap::default(),
+            written_out: 0,
             depth: 0,
         };
         parser.find_aliases();

@@ -10,6 +10,10 @@ use std::sync::Arc;
 /// An attribute with its name.
 pub type NamedAttr = (AttrKey, Attr);
 
+/// Bytes of attributes that aliases may stand for in a program: an alias of two others, each of which is one of two
+/// others, and so on, would fill the memory.
+const MOST_WRITTEN_OUT: usize = 1 << 26;
+
 impl<'t> Parser<'t> {
     /// Reads an attribute. A number that does not say its type has the expected one; without that, `i64` or `f64`.
     ///
@@ -221,7 +225,17 @@ impl<'t> Parser<'t> {
             return Ok(Attr::Dialect { name: Arc::from(name), body: Arc::from(body) });
         }
         match self.alias(name, start)? {
-            Alias::Attr(attr, _) => Ok(attr),
+            // Layouts are shared, and programs have many.
+            Alias::Attr(attr @ Attr::Own(_), ..) => Ok(attr),
+            Alias::Attr(attr, _, bytes) => {
+                self.written_out = self.written_out.saturating_add(bytes);
+                if self.written_out > MOST_WRITTEN_OUT {
+                    return Err(
+                        self.error_at(start, "attributes are too large with what their aliases stand for")
+                    );
+                }
+                Ok(attr)
+            }
             _ => Err(self.error_at(start, format!("`#{name}` is a location, not an attribute"))),
         }
     }
@@ -278,15 +292,17 @@ impl<'t> Parser<'t> {
             Some(Alias::At(at)) => {
                 let back = std::mem::replace(&mut self.at, at);
                 self.aliases.insert(name, Alias::Open);
+                let before = std::mem::take(&mut self.written_out);
                 let alias = self.nested(|p| {
                     if p.peek("loc") {
                         let loc = p.loc()?;
                         Ok(Alias::Loc(loc, at..p.at))
                     } else {
                         let attr = p.parse_attr(None)?;
-                        Ok(Alias::Attr(attr, at..p.at))
+                        Ok(Alias::Attr(attr, at..p.at, (p.at - at).saturating_add(p.written_out)))
                     }
                 })?;
+                self.written_out = before;
                 self.at = back;
                 self.aliases.insert(name, alias.clone());
                 Ok(alias)

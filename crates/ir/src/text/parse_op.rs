@@ -343,7 +343,7 @@ impl<'t> Parser<'t> {
         let name = self.take_while(is_word);
         self.expect("=")?;
         match self.alias(name, start)? {
-            Alias::Loc(_, range) | Alias::Attr(_, range) if range.start == self.at => {
+            Alias::Loc(_, range) | Alias::Attr(_, range, _) if range.start == self.at => {
                 self.at = range.end;
                 Ok(())
             }

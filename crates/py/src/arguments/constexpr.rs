@@ -5,6 +5,7 @@
 
 use super::dtype;
 use super::kind::{Kind, kind_of};
+use super::nesting;
 use super::number::number;
 use frontend::Scalar;
 use pyo3::exceptions::PyTypeError;
@@ -93,10 +94,12 @@ impl ObjectTable {
         }
         match kind {
             Kind::Constexpr => {
+                let _level = nesting::enter()?;
                 let inner = object.getattr(intern!(object.py(), "value"))?;
                 return self.write(inner.as_borrowed(), key);
             }
             Kind::Tuple => {
+                let _level = nesting::enter()?;
                 let items = object.cast::<PyTuple>()?;
                 let fields = self.fields(object)?;
                 key.const_tuple(length(items.len())?, fields);
@@ -111,6 +114,7 @@ impl ObjectTable {
             }
             _ => match object.cast::<PyList>() {
                 Ok(items) => {
+                    let _level = nesting::enter()?;
                     key.const_tuple(length(items.len())?, None);
                     for item in items.iter() {
                         self.write(item.as_borrowed(), key)?;

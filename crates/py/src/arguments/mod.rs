@@ -6,6 +6,7 @@ pub(crate) mod descriptor;
 pub(crate) mod dtype;
 pub(crate) mod extents;
 pub(crate) mod kind;
+pub(crate) mod nesting;
 pub(crate) mod number;
 pub(crate) mod read;
 pub(crate) mod specialize;

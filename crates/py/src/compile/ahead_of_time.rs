@@ -2,6 +2,7 @@
 
 use super::{build, notify};
 use crate::arguments::constexpr::field_names;
+use crate::arguments::nesting;
 use crate::devices::options::options_of;
 use crate::devices::targets::target_of;
 use crate::errors::{OrRaise, guard};
@@ -112,6 +113,7 @@ struct Reader<'a, 'py> {
 impl<'py> Reader<'_, 'py> {
     fn arg(&self, ty: &Bound<'py, PyAny>, path: &Bound<'py, PyTuple>) -> PyResult<ArgSpec> {
         if let Ok(items) = ty.cast::<PyTuple>() {
+            let _level = nesting::enter()?;
             let mut specs = Vec::with_capacity(items.len());
             for (index, item) in items.iter().enumerate() {
                 let inner: Vec<u64> = path.extract::<Vec<u64>>()?.into_iter().chain([index as u64]).collect();

@@ -3,6 +3,7 @@
 use super::state::State;
 use super::value::KernelValue;
 use crate::arguments::constexpr::field_names;
+use crate::arguments::nesting;
 use crate::kernel::globals::PyGlobals;
 use frontend::PyValue;
 use frontend::eager::Form;
@@ -50,6 +51,7 @@ impl Encoded {
             return Ok(());
         }
         if let Some(items) = items(object)? {
+            let _level = nesting::enter()?;
             self.key.push(b'(');
             let ty = if object.is_exact_instance_of::<PyTuple>() { 0 } else { object.get_type_ptr() as u64 };
             self.key.extend_from_slice(&ty.to_le_bytes());
@@ -91,6 +93,7 @@ impl Encoded {
     /// Slices, constexprs, numbers of other libraries, and objects by their addresses.
     fn other(&mut self, state: &mut State, object: Borrowed<'_, '_, PyAny>) -> PyResult<()> {
         if object.is_instance_of::<PySlice>() {
+            let _level = nesting::enter()?;
             self.key.push(b'L');
             for part in slice_parts(object)? {
                 self.operand(state, part.as_borrowed())?;
@@ -102,6 +105,7 @@ impl Encoded {
             return Ok(());
         }
         if let Some(inner) = inner(object)? {
+            let _level = nesting::enter()?;
             return self.operand(state, inner.as_borrowed());
         }
         let mut bytes = vec![b'O'];

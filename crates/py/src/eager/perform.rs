@@ -6,6 +6,7 @@ use super::sites;
 use super::state::{self, State};
 use super::value::KernelValue;
 use super::waiting;
+use crate::arguments::nesting;
 use crate::errors::{eager_to_py, guard, of_class};
 use crate::kernel::globals::PyGlobals;
 use frontend::eager::Action;
@@ -278,6 +279,7 @@ pub(crate) fn assigned<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Py
         return perform(py, Ask::Assign, &[value], None);
     }
     let Ok(tuple) = value.cast::<PyTuple>() else { return Ok(value.clone()) };
+    let _level = nesting::enter()?;
     let items = tuple.iter().map(|item| assigned(&item)).collect::<PyResult<Vec<_>>>()?;
     let items = PyTuple::new(py, items)?;
     if value.is_exact_instance_of::<PyTuple>() { Ok(items.into_any()) } else { value.get_type().call1(items) }

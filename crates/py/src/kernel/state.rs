@@ -3,6 +3,7 @@
 use super::compiled::CompiledKernel;
 use super::function::JitFunction;
 use super::source::KernelSource;
+use crate::arguments::nesting;
 use crate::errors::OrRaise;
 use frontend::{ArgSpec, PyValue};
 use pyo3::exceptions::PyValueError;
@@ -100,6 +101,7 @@ fn annotated(function: Option<&Bound<'_, PyAny>>, args: &[ArgSpec]) -> Vec<bool>
 /// What a launch takes for a type of the signature; the values of constexprs are in the code already.
 fn spec(ty: &Bound<'_, PyAny>) -> PyResult<ArgSpec> {
     if let Ok(items) = ty.cast::<PyTuple>() {
+        let _level = nesting::enter()?;
         let items = items.iter().map(|item| spec(&item)).collect::<PyResult<_>>()?;
         return Ok(ArgSpec::Tuple { items, fields: None });
     }

@@ -1,5 +1,6 @@
 //! Globals that a kernel was compiled with, and the check that they are what they were.
 
+use crate::arguments::nesting;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
 use pyo3::prelude::{Bound, Py, PyAny, PyErr, PyResult, Python};
@@ -116,6 +117,7 @@ fn deep_copy(value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
 /// Whether a value cannot change by itself: a number, a text, `None`, an element type, a tuple of these.
 fn is_frozen(value: &Bound<'_, PyAny>) -> bool {
     if let Ok(items) = value.cast_exact::<PyTuple>() {
+        let Ok(_level) = nesting::enter() else { return false };
         return items.iter().all(|item| is_frozen(&item));
     }
     value.is_none()

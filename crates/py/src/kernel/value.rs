@@ -6,6 +6,7 @@
 use super::function::JitFunction;
 use crate::arguments::constexpr::field_names;
 use crate::arguments::dtype;
+use crate::arguments::nesting;
 use frontend::{FunctionRef, Object, ObjectRef, PyValue, Scalar, TupleValue};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyErr, PyResult, Python};
@@ -93,6 +94,7 @@ impl Registry {
             // The object is an instance of a class of the language.
             let name = name.str()?;
             if name.to_cow()? == "constexpr" {
+                let _level = nesting::enter()?;
                 let inner = object.getattr(intern!(py, "value"))?;
                 return Ok(PyValue::Constexpr(Box::new(self.value(inner.as_borrowed())?)));
             }
@@ -130,6 +132,7 @@ impl Registry {
         object: Borrowed<'_, 'py, PyAny>,
         items: impl Iterator<Item = Bound<'py, PyAny>>,
     ) -> PyResult<PyValue> {
+        let _level = nesting::enter()?;
         let items = items.map(|item| self.value(item.as_borrowed())).collect::<PyResult<Vec<_>>>()?;
         let fields =
             field_names(object)?.map(|names| names.iter().map(|name| Arc::from(name.as_str())).collect());

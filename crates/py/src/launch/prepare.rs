@@ -5,7 +5,7 @@ use crate::arguments::constexpr::{self, length};
 use crate::arguments::extents::extents;
 use crate::arguments::kind::{Kind, kind_of};
 use crate::arguments::tensor::plain_tensor;
-use crate::arguments::{descriptor, dtype, read, tuple};
+use crate::arguments::{descriptor, dtype, nesting, read, tuple};
 use crate::devices::active::Active;
 use crate::devices::options::option_value;
 use crate::errors::OrRaise;
@@ -139,6 +139,7 @@ fn write_other(
 ) -> PyResult<()> {
     let objects = || function.variants.objects(value.py());
     if matches!(kind, Kind::Tuple | Kind::TensorMap) {
+        let _level = nesting::enter()?;
         let items = tuple::items(value)?;
         let fields = objects().fields(value)?;
         prepared.call.key.tuple(length(items.len())?, fields);

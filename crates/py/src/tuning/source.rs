@@ -3,6 +3,7 @@
 //! The hash holds no path, so that results of tuning can be shipped. It reads more than a compile would (every name
 //! that the code mentions, whether or not it is reached), which at worst tunes once more.
 
+use crate::arguments::nesting;
 use crate::kernel::function::JitFunction;
 use crate::kernel::globals::find_name;
 use pyo3::intern;
@@ -40,6 +41,7 @@ fn plain(value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
         return Ok(Some(value.repr()?.to_cow()?.into_owned()));
     }
     if let Ok(items) = value.cast::<PyTuple>() {
+        let _level = nesting::enter()?;
         let items = items.iter().map(|item| plain(&item)).collect::<PyResult<Option<Vec<_>>>>()?;
         return Ok(items.map(|items| format!("({})", items.join(", "))));
     }

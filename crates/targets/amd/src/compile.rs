@@ -252,9 +252,9 @@ fn damaged(error: &crate::object::ObjectError) -> TargetError {
 
 /// What is not right with an object is the fault of the file that it or its llir was given by, if one was.
 fn blame(error: TargetError, from: Option<&GivenStage>) -> TargetError {
-    match (error, from) {
-        (TargetError::Internal(message), Some(given)) => given.wrong(message),
-        (error, _) => error,
+    match from {
+        Some(given) => given.blame(error),
+        None => error,
     }
 }
 

@@ -137,6 +137,14 @@ impl GivenStage {
     pub fn wrong(&self, message: String) -> TargetError {
         TargetError::Compile { message, location: Some(self.file.clone()) }
     }
+
+    /// The error of a step that took the file as it is: what would be a fault of the compiler is one of the file.
+    pub fn blame(&self, error: TargetError) -> TargetError {
+        match error {
+            TargetError::Internal(message) => self.wrong(message),
+            error => error,
+        }
+    }
 }
 
 /// Follows a compile: sees every stage, and may override it.

@@ -217,7 +217,7 @@ impl<'a> Compile<'a> {
                 .shared
                 .time(stage::CUBIN, |_| choose::assemble(&text, &facts.name, arch, options, facts.effort));
             let cubin = match (cubin, given) {
-                (Err(error), Some(given)) => return Err(given.wrong(error.to_string())),
+                (Err(error), Some(given)) => return Err(given.blame(error)),
                 (cubin, _) => cubin?,
             };
             let own = self.shared.observer.given(stage::CUBIN).map(|given| given.bytes);

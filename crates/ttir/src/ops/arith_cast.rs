@@ -1,9 +1,10 @@
 //! Conversions between number types, on scalars and blocks.
 
 use crate::ops::forms::UnaryOp;
-use crate::types::{FLOAT_LIKE, INT_LIKE, PTR_LIKE, VALUE_LIKE, int_bits};
+use crate::types::{FLOAT_LIKE, INT_LIKE, PTR_LIKE, VALUE_LIKE, elem_bits, int_bits};
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
-use ir::{EvalArgs, FloatKind, Format, Infer, LayoutRule, OpRow, Traits, TypeConstraint, one};
+use ir::{EvalArgs, FloatKind, Format, Infer, LayoutRule, Module, Op, OpRow, Traits, TypeConstraint, one};
+use std::cmp::Ordering;
 
 /// Rows of this file.
 pub(super) const ROWS: &[&OpRow] = &[
@@ -62,17 +63,44 @@ const INT_TO_FLOAT: (&[ir::ValueSpec], &[ir::ValueSpec]) = (&[input(&INT_LIKE)],
 const FLOAT_TO_INT: (&[ir::ValueSpec], &[ir::ValueSpec]) = (&[input(&FLOAT_LIKE)], &[output(&INT_LIKE)]);
 const FLOAT_TO_FLOAT: (&[ir::ValueSpec], &[ir::ValueSpec]) = (&[input(&FLOAT_LIKE)], &[output(&FLOAT_LIKE)]);
 
+/// Verify rule: blocks of one shape, of whose elements the bits compare so.
+fn compare_bits(module: &Module, op: Op, wanted: Ordering, what: &str) -> Result<(), String> {
+    let (source, result) = (module.ty(module.operand(op, 0)), module.ty(module.result(op, 0)));
+    if elem_bits(result).cmp(&elem_bits(source)) != wanted {
+        return Err(format!("{source} to {result} is no conversion to {what}"));
+    }
+    super::same_shape(module, op)
+}
+
+fn check_wider(module: &Module, op: Op) -> Result<(), String> {
+    compare_bits(module, op, Ordering::Greater, "a wider type")
+}
+
+fn check_narrower(module: &Module, op: Op) -> Result<(), String> {
+    compare_bits(module, op, Ordering::Less, "a narrower type")
+}
+
+fn check_same_bits(module: &Module, op: Op) -> Result<(), String> {
+    compare_bits(module, op, Ordering::Equal, "a type of as many bits")
+}
+
 /// Sign extension.
-pub static EXTSI: OpRow = row("arith.extsi", "Sign extension.", INT_TO_INT.0, INT_TO_INT.1, |a, x| {
-    Some(truncate(int_bits(a.result_type), sign_extend(int_bits(a.operand_types[0]), x[0]) as u64))
-})
-.and(Traits::WIDENS.and(Traits::INDEX));
+pub static EXTSI: OpRow = OpRow {
+    verify: Some(check_wider),
+    ..row("arith.extsi", "Sign extension.", INT_TO_INT.0, INT_TO_INT.1, |a, x| {
+        Some(truncate(int_bits(a.result_type), sign_extend(int_bits(a.operand_types[0]), x[0]) as u64))
+    })
+    .and(Traits::WIDENS.and(Traits::INDEX))
+};
 /// Zero extension.
-pub static EXTUI: OpRow =
-    row("arith.extui", "Zero extension.", INT_TO_INT.0, INT_TO_INT.1, |_, x| Some(x[0]))
-        .and(Traits::WIDENS.and(Traits::INDEX));
+pub static EXTUI: OpRow = OpRow {
+    verify: Some(check_wider),
+    ..row("arith.extui", "Zero extension.", INT_TO_INT.0, INT_TO_INT.1, |_, x| Some(x[0]))
+        .and(Traits::WIDENS.and(Traits::INDEX))
+};
 /// Truncation.
 pub static TRUNCI: OpRow = OpRow {
+    verify: Some(check_narrower),
     fold: Some(widened_before),
     ..row("arith.trunci", "Keeps the low bits.", INT_TO_INT.0, INT_TO_INT.1, |a, x| {
         Some(truncate(int_bits(a.result_type), x[0]))
@@ -145,11 +173,14 @@ fn convert(a: &EvalArgs<'_>, x: &[u64]) -> Option<u64> {
 }
 
 /// To a wider float.
-pub static EXTF: OpRow =
-    row("arith.extf", "To a wider float, exactly.", FLOAT_TO_FLOAT.0, FLOAT_TO_FLOAT.1, convert)
-        .and(Traits::WIDENS.and(Traits::FLOAT_CAST));
+pub static EXTF: OpRow = OpRow {
+    verify: Some(check_wider),
+    ..row("arith.extf", "To a wider float, exactly.", FLOAT_TO_FLOAT.0, FLOAT_TO_FLOAT.1, convert)
+        .and(Traits::WIDENS.and(Traits::FLOAT_CAST))
+};
 /// To a narrower float.
 pub static TRUNCF: OpRow = OpRow {
+    verify: Some(check_narrower),
     fold: Some(widened_before),
     ..row(
         "arith.truncf",
@@ -171,6 +202,7 @@ fn widened_before(module: &ir::Module, op: ir::Op) -> Option<ir::Fold> {
 
 /// Same bits.
 pub static BITCAST: OpRow = OpRow {
+    verify: Some(check_same_bits),
     fold: Some(same_type),
     ..row(
         "arith.bitcast",
@@ -189,6 +221,7 @@ fn same_type(module: &ir::Module, op: ir::Op) -> Option<ir::Fold> {
 
 /// Same bits, pointers included.
 pub static TT_BITCAST: OpRow = OpRow {
+    verify: Some(check_same_bits),
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
     fold: Some(same_type),
     ..row(

@@ -1,8 +1,9 @@
 //! Atomic operations on memory. Each returns what was there before.
 
 use super::memory::check_pointee;
-use crate::types::{BOOL_LIKE, INT, INT_LIKE, PTR_LIKE, VALUE_LIKE, pointee, with_elem};
-use ir::{AccessWidth, Format, Infer, LayoutRule, OpRow, Traits, Type};
+use crate::types::{BOOL_LIKE, INT, INT_LIKE, PTR_LIKE, VALUE_LIKE, elem, pointee, with_elem};
+use ir::view::EnumAttr;
+use ir::{AccessWidth, Format, Infer, LayoutRule, Module, Op, OpRow, Traits, Type};
 use smallvec::smallvec;
 
 /// Rows of this file.
@@ -56,12 +57,22 @@ pub static ATOMIC_RMW: OpRow = OpRow {
     // Machines combine two of 16 bits at once.
     access: Some(AccessWidth::Bytes(4)),
     format: Format::Text("$atomic_rmw_op, $sem, $scope, $ptr, $value (, $mask)? attr-dict : functional-type"),
-    verify: Some(|module, op| {
-        check_pointee(module, op, 0, 1)?;
-        super::same_shape(module, op)
-    }),
+    verify: Some(check_rmw),
     ..AtomicRmwOp::ROW
 };
+
+/// Sums of floats have a kind of their own, and bits are those of integers.
+fn check_rmw(module: &Module, op: Op) -> Result<(), String> {
+    check_pointee(module, op, 0, 1)?;
+    super::same_shape(module, op)?;
+    let (kind, ty) = (AtomicRmwOp::new(module, op).kind(), module.ty(module.operand(op, 1)));
+    let fits = match kind {
+        Rmw::Fadd => elem(ty).as_float().is_some(),
+        Rmw::And | Rmw::Or | Rmw::Xor | Rmw::Add | Rmw::Umax | Rmw::Umin => elem(ty).as_int().is_some(),
+        Rmw::Max | Rmw::Min | Rmw::Exch => true,
+    };
+    if fits { Ok(()) } else { Err(format!("there is no atomic `{}` of {ty}", kind.keyword())) }
+}
 
 ir::op_view! {
     AtomicCasOp of ATOMIC_CAS {

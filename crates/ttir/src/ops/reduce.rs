@@ -154,9 +154,19 @@ pub static SCAN: OpRow = OpRow {
     layout: LayoutRule::Same,
     traits: Traits::REGION_EFFECTS.and(Traits::COMBINES),
     format: Format::Generic,
-    verify: Some(check_region),
+    verify: Some(check_scan),
     ..ScanOp::ROW
 };
+
+fn check_scan(module: &Module, op: Op) -> Result<(), String> {
+    check_region(module, op)?;
+    let (axis, rank) =
+        (ScanOp::new(module, op).axis(), crate::types::shape(module.ty(module.operand(op, 0))).len());
+    if axis >= rank {
+        return Err(format!("axis {axis} is outside a block of rank {rank}"));
+    }
+    Ok(())
+}
 
 /// Ends the region of [`SCAN`].
 pub static SCAN_RETURN: OpRow = terminator("tt.scan.return", "Ends the combining region of a scan.");

@@ -196,7 +196,13 @@ fn assemble_apart(
         optimization: if options.flag(knob::NO_ASSEMBLER_OPTIMIZATION) { 0 } else { level },
         ..AssembleOptions::new(arch)
     };
-    let refused = |error: AssembleError| TargetError::Internal(format!("kernel `{kernel}`: {error}"));
+    let refused = |error: AssembleError| match &asked.further[..] {
+        [] => TargetError::Internal(format!("kernel `{kernel}`: {error}")),
+        further => TargetError::Compile {
+            message: format!("kernel `{kernel}`, with the options `{}` of ptxas: {error}", further.join(" ")),
+            location: None,
+        },
+    };
     if let Ok(ptxas) = ptxas(arch) {
         return ptxas.assemble(ptx, &asked).map(Some).map_err(refused);
     }
