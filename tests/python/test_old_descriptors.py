@@ -95,8 +95,11 @@ def test_the_host_describes_matrices(engine, rng, rows, cols, depth):
     descs = [create_2d_tma_descriptor(x.ctypes.data, *shape, *block, 2)
              for x, shape, block in ((a, a.shape, (64, 32)), (b, b.shape, (64, 32)), (c, (rows, cols), (64, 64)))]
     grid = (triton.cdiv(rows, 64), triton.cdiv(cols, 64))
-    product_of_given[grid](*descs, depth, M=64, N=64, BLOCK_K=32, dtype=tl.float16)
+    compiled = product_of_given[grid](*descs, depth, M=64, N=64, BLOCK_K=32, dtype=tl.float16)
     check(c, a, b, rows)
+    if engine == "sm_90":
+        # Launches make what bulk copies need, as for a `TensorDescriptor`.
+        assert compiled.asm["ttgir"].count("tt.map_of") == 3
 
 
 @pytest.mark.parametrize("again", [False, True])

@@ -24,6 +24,7 @@ from ._dtypes import (
     int32 as int32,
     int64 as int64,
     int8 as int8,
+    nv_tma_desc_type as nv_tma_desc_type,
     pi32_t as pi32_t,
     pointer_type as pointer_type,
     str_to_ty as str_to_ty,
@@ -721,16 +722,23 @@ class tensor_descriptor:
         """Writes `value` as the block that begins at `offsets`; elements outside the tensor are left out."""
 
 def _experimental_descriptor_load(desc: Any, offsets: Any, shape: Any = None, dtype: Any = None) -> tensor:
-    """`load_tensor_descriptor` by its name in older releases; shape and type are those of the descriptor, or of one at an address."""
+    """The block that begins at `offsets`. A descriptor of ``tools.experimental_descriptor``, or one that
+    ``tl.extra.cuda.experimental_device_tensormap_create2d`` has written to the address `desc`, moves blocks of this
+    shape and dtype; a `tensor_descriptor` has its own.
+    """
 
-def _experimental_descriptor_store(desc: Any, value: Any, offsets: Any) -> None:
-    """`store_tensor_descriptor` by its name in older releases."""
+def _experimental_descriptor_store(desc: Any, value: Any, offsets: Any, store_reduce: Any = '') -> None:
+    """Writes `value` as the block that begins at `offsets`, or combines it with what is there: ``"add"``, ``"min"``,
+    ``"max"``, ``"and"``, ``"or"``, ``"xor"``. Descriptors are those of `_experimental_descriptor_load`.
+    """
 
 def _experimental_make_tensor_descriptor(base: Any, shape: Any, strides: Any, block_shape: Any, padding_option: Any = 'zero') -> tensor_descriptor:
     """`make_tensor_descriptor` by its name in older releases."""
 
 def _experimental_reinterpret_tensor_descriptor(desc: Any, block_shape: Any, dtype: Any) -> tensor_descriptor:
-    """The descriptor that lies at an address, as `tl.extra.cuda.experimental_device_tensormap_create2d` writes it; or the descriptor itself."""
+    """The descriptor of blocks of this shape and dtype that was written to the address `desc`; a `tensor_descriptor` is
+    itself.
+    """
 
 def abs(x: Any) -> tensor:
     """The absolute value of `x`, element by element: any float or integer type; unsigned values stay."""

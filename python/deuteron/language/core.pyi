@@ -84,6 +84,7 @@ from . import minimum as minimum
 from . import mul as mul
 from . import multiple_of as multiple_of
 from . import num_programs as num_programs
+from . import nv_tma_desc_type as nv_tma_desc_type
 from . import permute as permute
 from . import pi32_t as pi32_t
 from . import pointer_type as pointer_type

@@ -8,7 +8,7 @@
 use ir::{Attr, Block, Builder, DeclaredKey, Def, Module, OpRow, Type, Value};
 use std::fmt;
 use std::str::FromStr;
-use ttir::ops::arith_cast::EXTSI;
+use ttir::ops::arith_cast::{EXTSI, TT_BITCAST};
 use ttir::ops::arith_int::{ADDI, MULI, SUBI};
 use ttir::ops::constant::CONSTANT;
 use ttir::ops::descriptor::MakeDescriptorOp;
@@ -147,7 +147,12 @@ fn divisor_of(module: &Module, entry: Block, slot: usize) -> u64 {
 impl MapParts {
     /// What a kernel makes a descriptor of, if that are parameters and constants.
     pub(super) fn of(module: &Module, entry: Block, made: MakeDescriptorOp<'_>) -> Option<MapParts> {
-        let Def::Arg(block, base) = module.def(made.base()) else { return None };
+        let mut base = made.base();
+        // Seen as the address of other elements it is the same address.
+        while let Some(cast) = module.def_op(base).filter(|&op| module.is(op, &TT_BITCAST)) {
+            base = UnaryOp::new(module, cast).src();
+        }
+        let Def::Arg(block, base) = module.def(base) else { return None };
         let part = |&value: &Value| MapPart::of(module, entry, value, DEEPEST);
         let (_, outer) = made.strides().split_last()?;
         Some(MapParts {

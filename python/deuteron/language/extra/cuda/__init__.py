@@ -58,7 +58,7 @@ def experimental_device_tensormap_create2d(desc_ptr, global_address, load_size, 
 
 @builtin
 def experimental_tensormap_fenceproxy_acquire(desc_ptr) -> None:
-    """Nothing: what a program has written to memory, it reads."""
+    """From here on the descriptor at `desc_ptr` is what was written there, by this program or another one."""
 
 
 @builtin
