@@ -369,6 +369,22 @@ def test_kernels_that_subclass_native_ones_run_their_own_run():
     assert isinstance(Counted(caller.fn), JITCallable)
 
 
+def test_subclasses_of_kernels_have_parameters_of_their_own():
+
+    class Described(JITFunction):
+
+        def __init__(self, function, *, outputs, version=None):
+            super().__init__(function, version=version)
+            self.outputs = outputs
+
+    kernel = Described(add_one.fn, outputs=["x"], version=3)
+    x = torch.zeros(300)
+    kernel[(2, )](x, 300, BLOCK=256)
+    assert x.eq(1).all() and kernel.outputs == ["x"] and kernel.version == 3
+    with pytest.raises(TypeError, match="outputs"):
+        JITFunction(add_one.fn, outputs=["x"])
+
+
 def test_names_of_compiled_kernels_may_be_of_constants_and_types():
     def named(specialization):
         ones = [name for name, value in specialization.constants.items() if value == 1]

@@ -67,7 +67,7 @@ def _file_name(self):
 
 
 def add_to(cls):
-    """Gives the class these attributes, and its ``__init__`` a signature that can be asked for."""
+    """Gives the class these attributes, its ``__init__`` a signature that can be asked for, and subclasses parameters of their own."""
     cls.get_capture_scope = get_capture_scope
     places = {"raw_src": lines_of, "starting_line_number": first_line_of, "file_name": _file_name, "def_file_line_number": _def_line,
               "def_file_col_number": _def_column}
@@ -81,3 +81,15 @@ def add_to(cls):
 
     __init__.__doc__ = plain.__doc__
     cls.__init__ = __init__
+    make, known = cls.__new__, __init__.__code__.co_varnames
+
+    def of_subclass(kind, *args, **named):
+        # A subclass hands on to ``__init__`` what is meant for this class, which is made before that.
+        return make(kind, *args[:1], **{name: value for name, value in named.items() if name in known})
+
+    def __init_subclass__(kind, **named):
+        super(cls, kind).__init_subclass__(**named)
+        if "__init__" in vars(kind) and "__new__" not in vars(kind):
+            kind.__new__ = of_subclass
+
+    cls.__init_subclass__ = classmethod(__init_subclass__)
