@@ -61,12 +61,16 @@ def test_a_given_text_says_what_its_kernel_takes(tmp_path, ending, text, types):
     assert source.name.removeprefix("@") == "k"
 
 
-def test_what_the_assembler_refuses_of_a_file_is_no_fault_of_the_compiler(tmp_path):
+@pytest.mark.parametrize("ptxas", [None, "/nonexistent/ptxas"], ids=["usual", "library"])
+def test_what_the_assembler_refuses_of_a_file_is_no_fault_of_the_compiler(tmp_path, ptxas):
     text = ptx_of(tmp_path)
     file = tmp_path / "copy.ptx"
     file.write_text(text.replace("ret;", "returns;"))
     try:
-        triton.compile(str(file), target=GPUTarget("cuda", 90, 32))
+        with triton.knobs.nvidia.scope():
+            if ptxas:
+                triton.knobs.nvidia.ptxas = triton.knobs.nvidia.ptxas_blackwell = ptxas
+            triton.compile(str(file), target=GPUTarget("cuda", 90, 32))
     except triton.CompilationError as error:
         assert "the assembler refuses the PTX" in str(error) and "internal error" not in str(error), str(error)
     else:

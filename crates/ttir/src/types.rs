@@ -55,7 +55,7 @@ pub static PTR: TypeRow = TypeRow {
         Ok(vec![TypeParam::Type(pointee), TypeParam::Int(space)])
     },
     verify: |params| match params {
-        [TypeParam::Type(_), TypeParam::Int(0..=255)] => Ok(()),
+        [TypeParam::Type(pointee), TypeParam::Int(0..=255)] => check_in_memory(*pointee),
         _ => Err("a pointer has a pointee and an address space from 0 to 255".into()),
     },
 };
@@ -104,8 +104,22 @@ pub static TENSORDESC: TypeRow = TypeRow {
         parser.expect(">")?;
         Ok(params)
     },
-    verify: verify_shaped,
+    verify: |params| {
+        verify_shaped(params)?;
+        params.iter().try_for_each(|param| match param {
+            TypeParam::Type(elem) => check_in_memory(*elem),
+            _ => Ok(()),
+        })
+    },
 };
+
+/// Integers in memory take whole bytes, a power of two of them; `i1` takes one.
+fn check_in_memory(ty: Type) -> Result<(), String> {
+    match ty.as_int() {
+        Some(1 | 8 | 16 | 32 | 64 | 128) | None => Ok(()),
+        Some(_) => Err(format!("memory has no elements of type {ty}")),
+    }
+}
 
 const SIGNED: i64 = 1;
 const UNSIGNED: i64 = 0;

@@ -196,7 +196,12 @@ impl Ctx<'_> {
         Ok(match operand {
             DType::Fp32 | DType::Bf16 => DType::Fp32,
             DType::Fp64 => DType::Fp64,
-            _ => asked,
+            _ if matches!(asked, DType::Fp16 | DType::Fp32 | DType::Fp64) => asked,
+            _ => {
+                return Err(self.error(format!(
+                    "out_dtype={asked} is unsupported for operands of {operand}. Please use out_dtype=float32/float16"
+                )));
+            }
         })
     }
 }

@@ -31,7 +31,13 @@ impl InlineAssembly {
     pub fn blame(&self, error: TargetError) -> TargetError {
         let TargetError::Internal(message) = error else { return error };
         let is_quoted = |call: &&Call| mnemonics(&call.text).any(|word| quotes(&message, word));
-        match self.calls.iter().find(is_quoted) {
+        // Of constraints and operands no instruction says anything.
+        let of_constraints = || {
+            let is_about_them =
+                ["inline asm", "constraint", " asm \""].iter().any(|word| message.contains(word));
+            self.calls.first().filter(|_| is_about_them)
+        };
+        match self.calls.iter().find(is_quoted).or_else(of_constraints) {
             Some(call) => TargetError::Compile {
                 message: format!("the inline assembly `{}` is refused: {message}", call.text.trim()),
                 location: call.location.clone(),
@@ -76,6 +82,8 @@ mod tests {
             said.starts_with("k.py:7:5: the inline assembly `@p bswap $0;` is refused: line 29"),
             "{said}"
         );
+        let said = blame("number of input constraints does not match number of parameters");
+        assert!(said.starts_with("k.py:3:5: the inline assembly `add.s32 $0, $1, 1;` is refused"), "{said}");
         assert_eq!(
             blame("line 9\n  | sub.s32 %r1;"),
             "internal error (please report it): line 9\n  | sub.s32 %r1;"

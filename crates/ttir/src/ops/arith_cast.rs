@@ -1,7 +1,7 @@
 //! Conversions between number types, on scalars and blocks.
 
 use crate::ops::forms::UnaryOp;
-use crate::types::{FLOAT_LIKE, INT_LIKE, PTR_LIKE, VALUE_LIKE, elem_bits, int_bits};
+use crate::types::{FLOAT_LIKE, INT_LIKE, PTR_LIKE, VALUE_LIKE, elem_bits, int_bits, pointee};
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
 use ir::{EvalArgs, FloatKind, Format, Infer, LayoutRule, Module, Op, OpRow, Traits, TypeConstraint, one};
 use std::cmp::Ordering;
@@ -81,6 +81,10 @@ fn check_narrower(module: &Module, op: Op) -> Result<(), String> {
 }
 
 fn check_same_bits(module: &Module, op: Op) -> Result<(), String> {
+    let (source, result) = (module.ty(module.operand(op, 0)), module.ty(module.result(op, 0)));
+    if pointee(source).is_some() != pointee(result).is_some() {
+        return Err(format!("{source} to {result}: pointers are cast to pointers alone"));
+    }
     compare_bits(module, op, Ordering::Equal, "a type of as many bits")
 }
 

@@ -1,7 +1,9 @@
 //! Atomic operations on memory. Each returns what was there before.
 
 use super::memory::check_pointee;
-use crate::types::{BOOL_LIKE, INT, INT_LIKE, PTR_LIKE, VALUE_LIKE, elem, pointee, with_elem};
+use crate::types::{
+    BOOL_LIKE, INT, INT_LIKE, PTR_LIKE, VALUE_LIKE, elem, elem_bits, is_scalar, pointee, with_elem,
+};
 use ir::view::EnumAttr;
 use ir::{AccessWidth, Format, Infer, LayoutRule, Module, Op, OpRow, Traits, Type};
 use smallvec::smallvec;
@@ -61,15 +63,32 @@ pub static ATOMIC_RMW: OpRow = OpRow {
     ..AtomicRmwOp::ROW
 };
 
+/// What an atomic writes or compares with fits what its addresses point to.
+fn check_value(module: &Module, op: Op, value: usize) -> Result<(), String> {
+    check_size(module, op)?;
+    check_pointee(module, op, 0, value)
+}
+
+/// No machine changes more than 64 bits at once.
+fn check_size(module: &Module, op: Op) -> Result<(), String> {
+    match pointee(module.ty(module.operand(op, 0))) {
+        Some(elem) if is_scalar(elem) && elem_bits(elem) > 64 => {
+            Err(format!("there are no atomics of {elem}"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Sums of floats have a kind of their own, and bits are those of integers.
 fn check_rmw(module: &Module, op: Op) -> Result<(), String> {
-    check_pointee(module, op, 0, 1)?;
+    check_value(module, op, 1)?;
     super::same_shape(module, op)?;
     let (kind, ty) = (AtomicRmwOp::new(module, op).kind(), module.ty(module.operand(op, 1)));
     let fits = match kind {
         Rmw::Fadd => elem(ty).as_float().is_some(),
         Rmw::And | Rmw::Or | Rmw::Xor | Rmw::Add | Rmw::Umax | Rmw::Umin => elem(ty).as_int().is_some(),
-        Rmw::Max | Rmw::Min | Rmw::Exch => true,
+        Rmw::Max | Rmw::Min => pointee(ty).is_none(),
+        Rmw::Exch => true,
     };
     if fits { Ok(()) } else { Err(format!("there is no atomic `{}` of {ty}", kind.keyword())) }
 }
@@ -91,8 +110,8 @@ pub static ATOMIC_CAS: OpRow = OpRow {
     access: Some(AccessWidth::Single),
     format: Format::Text("$sem, $scope, $ptr, $expected, $value attr-dict : functional-type"),
     verify: Some(|module, op| {
-        check_pointee(module, op, 0, 1)?;
-        check_pointee(module, op, 0, 2)
+        check_value(module, op, 1)?;
+        check_value(module, op, 2)
     }),
     ..AtomicCasOp::ROW
 };
@@ -116,7 +135,10 @@ pub static ATOMIC_LOAD: OpRow = OpRow {
     layout: LayoutRule::Same,
     access: Some(AccessWidth::Single),
     format: Format::Text("$sem, $scope, $ptr (, $mask)? attr-dict : functional-type"),
-    verify: Some(super::same_shape),
+    verify: Some(|module, op| {
+        check_size(module, op)?;
+        super::same_shape(module, op)
+    }),
     ..AtomicLoadOp::ROW
 };
 
@@ -134,7 +156,7 @@ pub static ATOMIC_STORE: OpRow = OpRow {
     layout: LayoutRule::Same,
     access: Some(AccessWidth::Single),
     format: Format::Text("$sem, $scope, $ptr, $value (, $mask)? attr-dict : type($ptr)"),
-    verify: Some(|module, op| check_pointee(module, op, 0, 1)),
+    verify: Some(|module, op| check_value(module, op, 1)),
     ..AtomicStoreOp::ROW
 };
 
@@ -161,7 +183,7 @@ pub static ATOMIC_POLL: OpRow = OpRow {
     verify: Some(|module, op| {
         let poll = AtomicPollOp::new(module, op);
         let is_short = poll.timeout().is_some_and(|timeout| module.ty(timeout) != Type::int(64));
-        if is_short { Err("the time is an i64".into()) } else { check_pointee(module, op, 0, 1) }
+        if is_short { Err("the time is an i64".into()) } else { check_value(module, op, 1) }
     }),
     ..AtomicPollOp::ROW
 };

@@ -93,10 +93,23 @@ pub static DOT: OpRow = OpRow {
             && c[rank - 2] == a[rank - 2]
             && c[rank - 1] == b[rank - 1]
             && (rank == 2 || (a[0] == b[0] && a[0] == c[0]));
-        if fits { Ok(()) } else { Err(format!("shapes {a:?} and {b:?} do not multiply to {c:?}")) }
+        if !fits {
+            return Err(format!("shapes {a:?} and {b:?} do not multiply to {c:?}"));
+        }
+        check_factors([dot.a(), dot.b(), dot.c()].map(|value| elem(module.ty(value))))
     }),
     ..DotOp::ROW
 };
+
+/// Factors are exact in the format of the sums: integers and floats do not mix.
+fn check_factors([a, b, c]: [Type; 3]) -> Result<(), String> {
+    let fits = |factor: Type| match (factor.as_float(), c.as_float(), factor.as_int(), c.as_int()) {
+        (Some(factor), Some(sums), ..) => factor == sums || sums.bits() > factor.bits(),
+        (None, None, Some(factor), Some(sums)) => sums >= factor && sums <= 64,
+        _ => false,
+    };
+    if fits(a) && fits(b) { Ok(()) } else { Err(format!("{a} and {b} are not multiplied with sums of {c}")) }
+}
 
 ir::op_view! {
     DotScaledOp of DOT_SCALED {

@@ -92,13 +92,16 @@ impl NvJitLink {
     /// What one of the pairs of functions gives.
     fn read(&self, handle: Handle, (size, get): (Size, Get)) -> Option<Vec<u8>> {
         let mut bytes = 0;
-        // SAFETY: the handle is alive, and the buffer has the size that the library asked for.
+        // SAFETY: the handle is alive, and the buffer has the size that the library asked for, and room for the zero
+        // behind a log, which is written also where the log is empty and its size 0.
         unsafe {
             if size(handle, &raw mut bytes) != 0 {
                 return None;
             }
-            let mut buffer = vec![0u8; bytes];
-            (get(handle, buffer.as_mut_ptr().cast()) == 0).then_some(buffer)
+            let mut buffer = vec![0u8; bytes + 1];
+            let status = get(handle, buffer.as_mut_ptr().cast());
+            buffer.truncate(bytes);
+            (status == 0).then_some(buffer)
         }
     }
 
