@@ -324,6 +324,9 @@ impl<'a> Cx<'a> {
             column,
         });
         self.b.set_loc(location);
+        if self.shared.is_fenced(op) {
+            self.target.fence_reads(&mut self.b);
+        }
         match self.shared.barrier_before(op) {
             Some(Barrier::Block) => self.block_barrier(),
             Some(Barrier::Cluster) => self.program_barrier(),

@@ -236,6 +236,12 @@ pub trait LaneTarget: ElementTarget {
         self.barrier(b);
     }
 
+    /// Waits for what this lane has read of shared memory, which bulk copies are to overwrite next. Only asked of
+    /// machines that have such copies.
+    fn fence_reads(&self, b: &mut FunctionBuilder<'_>) {
+        let _ = b;
+    }
+
     /// Whether some warps of a program can wait for each other without the others ([`LaneTarget::barrier_of`]).
     fn has_roles(&self) -> bool {
         false

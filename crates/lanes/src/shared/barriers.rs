@@ -8,18 +8,23 @@
 //!
 //! What other blocks of a cluster read may be written again, and a block may end, only behind a barrier of the cluster.
 //!
+//! Bulk copies write past the ordinary accesses: what a lane has begun to read may still be on its way to its registers
+//! when it arrives at a barrier, and a bulk copy that begins behind that overwrites it (seen on an H200: `ldmatrix` in
+//! front of `bar.sync`, its use behind). So a fence stands in front of such a barrier, and in front of what tells
+//! another warp that a buffer is free.
+//!
 //! Device memory that a program both loads and stores is kept in order by the same barriers ([`super::device`]).
 
 use super::buffers::Buffers;
 use super::device::{Device, Touch};
 use super::slots::Slot;
 use super::{Barrier, Order};
-use ir::{Block, Effect, Module, Op, Traits, Value};
-use rustc_hash::FxHashMap;
+use ir::{Block, Effect, Module, Op, Traits, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use ttgir::ops::async_copy::AsyncWaitOp;
-use ttgir::ops::barrier::{INIT_BARRIER, INVAL_BARRIER};
+use ttgir::ops::barrier::{ARRIVE_BARRIER, FENCE_ASYNC_SHARED, INIT_BARRIER, INVAL_BARRIER};
 use ttgir::ops::group_dot::{WARP_GROUP_DOT_WAIT, WarpGroupDotOp, WarpGroupDotWaitOp};
 use ttgir::ops::roles::WARP_SPECIALIZE;
 use ttgir::roots::{callee, reachable};
@@ -77,6 +82,10 @@ struct State {
     copies: Vec<Span>,
     /// Writes that nobody has to wait for; never kept.
     guarded: Vec<Span>,
+    /// What lanes have read since their last fence; a barrier does not end it.
+    unfenced: Vec<Span>,
+    /// What lanes had read when they fenced, since the last barrier.
+    fenced: Vec<Span>,
     /// What reads on until a wait.
     late: Vec<Late>,
     /// Device memory that was loaded, and that was stored.
@@ -88,6 +97,7 @@ impl State {
     fn wait(&mut self, barrier: Barrier, program: Barrier) {
         self.reads.clear();
         self.writes.clear();
+        self.fenced.clear();
         if barrier == Barrier::Cluster {
             self.remote.clear();
         }
@@ -108,6 +118,8 @@ impl State {
         add(&mut self.writes, &other.writes);
         add(&mut self.remote, &other.remote);
         add(&mut self.copies, &other.copies);
+        add(&mut self.unfenced, &other.unfenced);
+        add(&mut self.fenced, &other.fenced);
         add(&mut self.late, &other.late);
         for (own, more) in self.device.iter_mut().zip(&other.device) {
             add(own, more);
@@ -131,7 +143,8 @@ impl State {
 
     fn renumber(&mut self, of: impl Fn(Slot) -> Option<Slot>) {
         let moved = |span: Span| Span { slot: span.slot.and_then(&of), ..span };
-        for list in [&mut self.reads, &mut self.writes, &mut self.remote, &mut self.copies] {
+        let lists = [&mut self.reads, &mut self.writes, &mut self.remote, &mut self.copies];
+        for list in lists.into_iter().chain([&mut self.unfenced, &mut self.fenced]) {
             *list = sorted(list.iter().map(|&span| moved(span)));
         }
         self.late = sorted(self.late.iter().map(|&late| Late { span: moved(late.span), ..late }));
@@ -170,9 +183,12 @@ impl State {
         meet(stored, loads) || meet(stored, stores) || meet(loaded, stores)
     }
 
+    /// Whether a fence must stand in front of the barrier.
+    fn lacks_fence(&self, accesses: &Accesses) -> bool {
+        meet(&self.unfenced, &accesses.guarded)
+    }
+
     fn of_shared(&self, accesses: &Accesses) -> Option<Barrier> {
-        let meet =
-            |list: &[Span], other: &[Span]| list.iter().any(|one| other.iter().any(|two| one.meets(*two)));
         if [&accesses.writes, &accesses.copies, &accesses.guarded].iter().any(|list| meet(&self.remote, list))
         {
             return Some(Barrier::Cluster);
@@ -182,12 +198,18 @@ impl State {
             || meet(&self.writes, &late)
             || meet(&self.writes, &accesses.guarded)
             || meet(&self.reads, &accesses.guarded)
+            || meet(&self.unfenced, &accesses.guarded)
+            || meet(&self.fenced, &accesses.guarded)
             || meet(&self.writes, &accesses.writes)
             || meet(&self.writes, &accesses.copies)
             || meet(&self.reads, &accesses.writes)
             || meet(&self.reads, &accesses.copies);
         found.then_some(Barrier::Block)
     }
+}
+
+fn meet(list: &[Span], other: &[Span]) -> bool {
+    list.iter().any(|one| other.iter().any(|two| one.meets(*two)))
 }
 
 fn add<T: Ord + Copy>(list: &mut Vec<T>, more: &[T]) {
@@ -212,14 +234,23 @@ struct Step {
     after: Option<Accesses>,
 }
 
-/// The operations that need a barrier in front; and whether other blocks may still read when a block is at its end.
-/// `program` is the barrier of all lanes of the program.
+/// Where lanes wait for each other.
+pub(super) struct Waits {
+    /// The operations that need a barrier in front.
+    pub(super) barriers: FxHashMap<Op, Barrier>,
+    /// The operations that need a fence in front, and in front of their barrier if they have one.
+    pub(super) fences: FxHashSet<Op>,
+    /// Whether other blocks may still read when a block is at its end.
+    pub(super) read_at_end: bool,
+}
+
+/// Where lanes must wait for each other. `program` is the barrier of all lanes of the program.
 pub(super) fn insert(
     module: &Module,
     kernel: Op,
     (buffers, offsets): (&Buffers, &[u32]),
     program: Barrier,
-) -> (FxHashMap<Op, Barrier>, bool) {
+) -> Waits {
     let device = Device::of(module, kernel, &reachable(module, kernel));
     let is_needed = !buffers.list.is_empty() || device.is_written();
     let mut walk = Walk::new(module, (buffers, offsets), device, program);
@@ -227,7 +258,7 @@ pub(super) fn insert(
     if is_needed {
         walk.block(module.entry_of(kernel), &mut state);
     }
-    (walk.barriers, !state.remote.is_empty())
+    Waits { barriers: walk.barriers, fences: walk.fences, read_at_end: !state.remote.is_empty() }
 }
 
 /// Whether device memory needs barriers of its own: other than those that the program asks for.
@@ -255,6 +286,7 @@ struct Walk<'a> {
     device: Device,
     program: Barrier,
     barriers: FxHashMap<Op, Barrier>,
+    fences: FxHashSet<Op>,
     /// The operations of blocks that matter here, in order: blocks of loops are walked several times.
     steps: FxHashMap<Block, Rc<[Step]>>,
     /// Functions around; one that calls itself is refused where calls are lowered.
@@ -275,6 +307,7 @@ impl<'a> Walk<'a> {
             device,
             program,
             barriers: FxHashMap::default(),
+            fences: FxHashSet::default(),
             steps: FxHashMap::default(),
             calls: Vec::new(),
         }
@@ -340,6 +373,10 @@ impl<'a> Walk<'a> {
     /// warps alone, and what two of them touch they order by barriers in memory.
     fn roles(&mut self, step: &Step, state: &mut State) {
         let op = step.op;
+        // The warps that begin bulk copies know nothing of what others read before.
+        if !std::mem::take(&mut state.unfenced).is_empty() {
+            self.fences.insert(op);
+        }
         if let Some(barrier) = self.barriers.get(&op) {
             state.wait(*barrier, self.program);
         }
@@ -360,11 +397,15 @@ impl<'a> Walk<'a> {
 
     /// A conflict with what was touched before the loop gets a barrier in front of the loop, not one in each iteration.
     fn a_loop(&mut self, op: Op, state: &mut State) {
-        if let Some(&barrier) = self.barriers.get(&op) {
-            state.wait(barrier, self.program);
+        if self.fences.contains(&op) {
+            state.unfenced.clear();
+        }
+        if let Some(&known) = self.barriers.get(&op) {
+            state.wait(known, self.program);
         }
         let barrier = state.strongest(self.program);
         let mut waited = state.clone();
+        waited.unfenced.clear();
         waited.wait(barrier, self.program);
         if waited == *state {
             self.iterations(op, state);
@@ -372,15 +413,18 @@ impl<'a> Walk<'a> {
         }
         let mut after = waited.clone();
         self.iterations(op, &mut after);
-        let inside = self.barriers.clone();
+        let inside = (self.barriers.clone(), self.fences.clone());
         let mut plain = state.clone();
         self.iterations(op, &mut plain);
-        if self.barriers == inside {
+        if self.barriers == inside.0 && self.fences == inside.1 {
             *state = plain;
             return;
         }
-        self.barriers = inside;
+        (self.barriers, self.fences) = inside;
         self.barriers.insert(op, barrier);
+        if !state.unfenced.is_empty() {
+            self.fences.insert(op);
+        }
         *state = after;
     }
 
@@ -413,6 +457,11 @@ impl<'a> Walk<'a> {
         let Step { op, before, after } = step;
         let op = *op;
         let own = waits_itself(self.module, op).then_some(Barrier::Cluster);
+        let tells = self.module.is(op, &ARRIVE_BARRIER) && !state.unfenced.is_empty();
+        if tells || state.lacks_fence(before) {
+            self.fences.insert(op);
+        }
+        let is_fenced = self.fences.contains(&op);
         if let Some(barrier) = own.max(self.barriers.get(&op).copied()) {
             state.wait(barrier, self.program);
         }
@@ -420,6 +469,13 @@ impl<'a> Walk<'a> {
             let barrier = self.barriers.get(&op).map_or(barrier, |known| barrier.max(*known));
             self.barriers.insert(op, barrier);
             state.wait(barrier, self.program);
+        }
+        if is_fenced {
+            state.unfenced.clear();
+        }
+        if self.module.is(op, &FENCE_ASYNC_SHARED) {
+            let read = std::mem::take(&mut state.unfenced);
+            add(&mut state.fenced, &read);
         }
         if let Some(dot) = WarpGroupDotOp::of(self.module, op) {
             // One that is not asynchronous waits for all.
@@ -429,6 +485,10 @@ impl<'a> Walk<'a> {
         if let Some(after) = after {
             state.wait(after.strongest(self.program), self.program);
             state.join(after);
+        }
+        if self.is_read_by_lanes(op) {
+            let reads = after.iter().flat_map(|after| &after.reads).chain(&before.reads);
+            add(&mut state.unfenced, &reads.copied().collect::<Vec<_>>());
         }
         if let Some(wait) = AsyncWaitOp::of(self.module, op) {
             let landed = state.copies.clone();
@@ -445,6 +505,15 @@ impl<'a> Walk<'a> {
             let done: Vec<Span> = done.map(|late| late.span).collect();
             add(&mut state.reads, &done);
         }
+    }
+
+    /// Whether lanes read the shared memory that an operation reads: dots of warp groups read it past them, and
+    /// barriers in memory hold no data.
+    fn is_read_by_lanes(&self, op: Op) -> bool {
+        let module = self.module;
+        let barrier = |value: &Value| memdesc(module.ty(*value)).is_some_and(|of| of.elem == Type::int(64));
+        let of_barriers = module.results(op).is_empty() && module.operands(op).iter().any(barrier);
+        WarpGroupDotOp::of(module, op).is_none() && !of_barriers
     }
 
     /// What an operation touches in device memory.

@@ -13,12 +13,13 @@ mod slots;
 use crate::error::{Error, Result, SharedMemoryNeed, diagnostic};
 use crate::facts::Facts;
 use crate::target::LaneTarget;
+use barriers::Waits;
 use buffers::Buffers;
 use ir::{Module, Op, Type};
 use layout::LinearLayout;
 use layout::convert::{self, ConvertFacts};
 use layout::reduce::Reduction;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use target::survey::BufferFacts;
 
@@ -195,6 +196,7 @@ impl Planner {
 pub(crate) struct SharedPlan {
     offsets: FxHashMap<Op, u32>,
     barriers: FxHashMap<Op, Barrier>,
+    fences: FxHashSet<Op>,
     /// Whether barriers between accesses to shared memory put those to device memory in order as well.
     pub(crate) orders_device: bool,
     /// Whether other blocks may still read the memory of a block that is at its end.
@@ -209,6 +211,12 @@ impl SharedPlan {
     /// Where the buffer of an operation begins: what it allocates, or its scratch memory.
     pub(crate) fn offset(&self, op: Op) -> Option<u32> {
         self.offsets.get(&op).copied()
+    }
+
+    /// Whether what lanes have read must be there, before they wait for each other in front of an operation: bulk
+    /// copies overwrite it.
+    pub(crate) fn is_fenced(&self, op: Op) -> bool {
+        self.fences.contains(&op)
     }
 
     /// Who must wait for each other before an operation.
@@ -233,11 +241,12 @@ pub(crate) fn plan(
         return Err(too_large(module, kernel, &buffers, bytes, limit));
     }
     let program = if planner.num_blocks == 1 { Barrier::Block } else { Barrier::Cluster };
-    let (barriers, read_at_end) = barriers::insert(module, kernel, (&buffers, &offsets), program);
+    let Waits { barriers, fences, read_at_end } =
+        barriers::insert(module, kernel, (&buffers, &offsets), program);
     let orders_device = !planner.has_shared_barrier || barriers::orders_device(module, kernel, program);
     let facts = buffers.list.iter().zip(&offsets).map(|(buffer, offset)| buffer.facts(*offset)).collect();
     let offsets = buffers.list.iter().zip(offsets).map(|(buffer, offset)| (buffer.op, offset)).collect();
-    Ok(SharedPlan { offsets, barriers, orders_device, read_at_end, buffers: facts, bytes })
+    Ok(SharedPlan { offsets, barriers, fences, orders_device, read_at_end, buffers: facts, bytes })
 }
 
 /// The bytes that a plan for a kernel would take, on a machine that has so many.

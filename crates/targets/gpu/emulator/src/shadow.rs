@@ -39,6 +39,8 @@ pub enum Clash {
     WriteRead,
     /// Reads, asynchronously, what was written with no fence between the proxies.
     Unfenced,
+    /// Writes, asynchronously, what was read with no fence between the proxies.
+    UnfencedRead,
 }
 
 impl Clash {
@@ -58,6 +60,10 @@ impl Clash {
             Clash::Unfenced => (
                 FindingKind::AsyncRace,
                 "reads by the asynchronous proxy what was written by ordinary stores, with no fence of the proxies between",
+            ),
+            Clash::UnfencedRead => (
+                FindingKind::AsyncRace,
+                "writes by the asynchronous proxy what ordinary loads read, whose warp has not fenced the proxies since",
             ),
         };
         (kind, format!("{text} (shared memory, address {at:#x})"))
@@ -137,6 +143,20 @@ impl Shadow {
             let missed = is_generic && !clocks.is_fenced(issuer, column, write.clock, Fenced::Shared);
             missed.then_some((Clash::Unfenced, write.instruction))
         })
+    }
+
+    /// Says whether something asynchronous that begins now may overwrite what a warp is still reading: loads that were
+    /// issued in front of a barrier may be on their way behind it, until the warp fences.
+    pub fn unfenced_reads(&self, range: std::ops::Range<usize>, clocks: &Clocks) -> Clashed {
+        let generic = self.columns / 2;
+        let missed = |byte: usize, column: usize| {
+            let clock = self.reads[byte * self.columns + column] >> LANE_BITS;
+            clock > 0 && !clocks.is_fenced(column, column, clock, Fenced::Shared)
+        };
+        range
+            .into_iter()
+            .find(|&byte| (0..generic).any(|column| missed(byte, column)))
+            .map(|byte| (Clash::UnfencedRead, self.readers[byte]))
     }
 
     /// Records a write of bytes; says what it clashes with. `same` says whether the byte had this value already.

@@ -123,6 +123,10 @@ impl LaneTarget for Lanes {
         b.intrinsic_void(&intrinsics::BARRIER, &[]);
     }
 
+    fn fence_reads(&self, b: &mut FunctionBuilder<'_>) {
+        Instruction::new("fence.proxy.async.shared::cta").effect(b);
+    }
+
     fn has_roles(&self) -> bool {
         true
     }

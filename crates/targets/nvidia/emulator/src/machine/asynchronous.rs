@@ -39,6 +39,15 @@ pub(crate) fn begin_load(step: &mut Step<'_, '_>, lane: u32, incoming: Incoming)
         if block >= step.team.blocks.len() {
             return Err(step.fault(FaultKind::Misuse, lane, format!("the cluster has no program {block}")));
         }
+        if step.world.checks.races {
+            for piece in &pieces {
+                let (offset, team) = (piece.shared as usize, &*step.team);
+                let shadow = team.blocks[block].shadow.as_ref();
+                let range = offset..offset + piece.bytes as usize;
+                let clash = shadow.and_then(|shadow| shadow.unfenced_reads(range, &team.clocks));
+                step.report_clash(clash, offset, lane);
+            }
+        }
         let seen = step.team.clocks.snapshot(number);
         step.team.deliveries.push(Delivery {
             mbarrier: (barrier_block, offset as u32),
