@@ -124,6 +124,27 @@ fn what_an_iteration_stores_the_next_one_loads_in_bulk() {
 }
 
 #[test]
+fn what_lanes_have_begun_to_read_is_not_overwritten() {
+    let body = format!(
+        "  %sum = scf.for %k = %zero to %n step %one iter_args(%none_yet = %none) -> (tensor<64x64xf32>) : i32 {{{LOADS}
+    %more = arith.addf %d, %none_yet : tensor<64x64xf32>
+    scf.yield %more : tensor<64x64xf32>
+  }} {{tt.num_stages = 3 : i32}}\n  tt.store %os, %sum : tensor<64x64x!tt.ptr<f32>>\n"
+    );
+    // Two warps are no warp group: lanes read the operands.
+    let kernel = kernel(&body, 2);
+    let args = args(&mut Random::new(43), 7);
+    let launch = ([1; 3], &args);
+    kernel.check(launch, 6, "read by lanes");
+    let (expected, ptx) = (kernel.interpret(launch), &kernel.bulk.ptx);
+    let fence = "fence.proxy.async.shared::cta;";
+    let read = ptx.find("ldmatrix").expect("lanes read");
+    let at = read + ptx[read..].find(fence).expect("and fence what they have read");
+    let without = format!("{}{}", &ptx[..at], &ptx[at + fence.len()..]);
+    assert!(!kernel.misses_nothing(&kernel.bulk, &without, launch, &expected), "{without}");
+}
+
+#[test]
 fn loops_that_load_what_they_store_by_addresses_are_right() {
     let body = format!(
         "  scf.for %k = %zero to %n step %one : i32 {{
