@@ -124,7 +124,10 @@ impl LaneTarget for Lanes {
     }
 
     fn fence_reads(&self, b: &mut FunctionBuilder<'_>) {
-        Instruction::new("fence.proxy.async.shared::cta").effect(b);
+        // Others have no copies that go past the ordinary accesses.
+        if self.machine.bulk_copy {
+            Instruction::new("fence.proxy.async.shared::cta").effect(b);
+        }
     }
 
     fn has_roles(&self) -> bool {
