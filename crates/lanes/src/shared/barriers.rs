@@ -18,10 +18,10 @@
 use super::buffers::Buffers;
 use super::device::{Device, Touch};
 use super::slots::Slot;
+use super::touched::{Accesses, Late, Span, State, add};
 use super::{Barrier, Order};
 use ir::{Block, Effect, Module, Op, Traits, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeSet;
 use std::rc::Rc;
 use ttgir::ops::async_copy::AsyncWaitOp;
 use ttgir::ops::barrier::{ARRIVE_BARRIER, FENCE_ASYNC_SHARED, INIT_BARRIER, INVAL_BARRIER};
@@ -34,198 +34,10 @@ use ttir::ops::atomic::Sem;
 use ttir::ops::control::{IF, WHILE};
 use ttir::ops::memory::BARRIER;
 
-/// Bytes, with the operation that keeps them within warps.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
-struct Span {
-    start: u32,
-    end: u32,
-    /// Number of the buffer, if each warp touches only its own part, always the same one.
-    within: Option<usize>,
-    /// Which one of a ring they are.
-    slot: Option<Slot>,
-}
-
-impl Span {
-    fn meets(self, other: Span) -> bool {
-        let own = self.within.is_some() && self.within == other.within;
-        let apart = self.slot.zip(other.slot).is_some_and(|(one, two)| one.differs(two));
-        self.start < other.end && other.start < self.end && !own && !apart
-    }
-}
-
 /// Whether an operation is another view of memory.
 fn is_view(module: &Module, op: Op) -> bool {
     module.results(op).iter().any(|&result| memdesc(module.ty(result)).is_some())
 }
-
-/// What reads on until a wait of a row.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
-struct Late {
-    /// Name of the row.
-    wait: &'static str,
-    span: Span,
-    /// At least so many dots have begun since.
-    newer: u32,
-}
-
-/// More dots than any wait leaves going on.
-const MOST_NEWER: u32 = 16;
-
-/// What was touched since the last barrier.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct State {
-    reads: Vec<Span>,
-    writes: Vec<Span>,
-    /// What other blocks read since the last barrier of the cluster.
-    remote: Vec<Span>,
-    /// Copies that nobody has waited for; a barrier does not end them.
-    copies: Vec<Span>,
-    /// Writes that nobody has to wait for; never kept.
-    guarded: Vec<Span>,
-    /// What lanes have read since their last fence; a barrier does not end it.
-    unfenced: Vec<Span>,
-    /// What lanes had read when they fenced, since the last barrier.
-    fenced: Vec<Span>,
-    /// What reads on until a wait.
-    late: Vec<Late>,
-    /// Device memory that was loaded, and that was stored.
-    device: [Vec<Touch>; 2],
-}
-
-impl State {
-    /// Lanes wait for each other; `program` is the barrier of all lanes of the program.
-    fn wait(&mut self, barrier: Barrier, program: Barrier) {
-        self.reads.clear();
-        self.writes.clear();
-        self.fenced.clear();
-        if barrier == Barrier::Cluster {
-            self.remote.clear();
-        }
-        if barrier >= program {
-            self.device = Default::default();
-        }
-    }
-
-    /// The barrier that leaves nothing behind.
-    fn strongest(&self, program: Barrier) -> Barrier {
-        let of_device = self.device.iter().any(|list| !list.is_empty()).then_some(program);
-        let of_cluster = (!self.remote.is_empty()).then_some(Barrier::Cluster);
-        of_device.max(of_cluster).unwrap_or(Barrier::Block)
-    }
-
-    fn join(&mut self, other: &State) {
-        add(&mut self.reads, &other.reads);
-        add(&mut self.writes, &other.writes);
-        add(&mut self.remote, &other.remote);
-        add(&mut self.copies, &other.copies);
-        add(&mut self.unfenced, &other.unfenced);
-        add(&mut self.fenced, &other.fenced);
-        add(&mut self.late, &other.late);
-        for (own, more) in self.device.iter_mut().zip(&other.device) {
-            add(own, more);
-        }
-    }
-
-    /// What the next iteration of a loop sees of this one.
-    fn age(&mut self, module: &Module, around: Op) {
-        self.renumber(|slot| Some(slot.in_next_iteration(around)));
-        for list in &mut self.device {
-            let aged: Vec<Touch> = list.iter().map(|touch| touch.in_next_iteration(module, around)).collect();
-            list.clear();
-            add(list, &aged);
-        }
-    }
-
-    /// What is seen behind a loop.
-    fn leave(&mut self, around: Op) {
-        self.renumber(|slot| slot.behind(around));
-    }
-
-    fn renumber(&mut self, of: impl Fn(Slot) -> Option<Slot>) {
-        let moved = |span: Span| Span { slot: span.slot.and_then(&of), ..span };
-        let lists = [&mut self.reads, &mut self.writes, &mut self.remote, &mut self.copies];
-        for list in lists.into_iter().chain([&mut self.unfenced, &mut self.fenced]) {
-            *list = sorted(list.iter().map(|&span| moved(span)));
-        }
-        self.late = sorted(self.late.iter().map(|&late| Late { span: moved(late.span), ..late }));
-    }
-
-    /// A dot begins.
-    fn begin_dot(&mut self) {
-        let older = |late: &Late| match late.wait == WARP_GROUP_DOT_WAIT.name {
-            true => Late { newer: (late.newer + 1).min(MOST_NEWER), ..*late },
-            false => *late,
-        };
-        self.late = sorted(self.late.iter().map(older));
-    }
-
-    /// All dots are done but the last `pendings`.
-    fn end_dots(&mut self, pendings: u32) {
-        let is_done = |late: &Late| late.wait == WARP_GROUP_DOT_WAIT.name && late.newer >= pendings;
-        let done: Vec<Span> = self.late.iter().filter(|late| is_done(late)).map(|late| late.span).collect();
-        add(&mut self.reads, &done);
-        self.late.retain(|late| !is_done(late));
-    }
-
-    /// The barrier that must stand between.
-    fn conflicts(&self, module: &Module, accesses: &Accesses, program: Barrier) -> Option<Barrier> {
-        let of_device = self.disorders(module, accesses).then_some(program);
-        of_device.max(self.of_shared(accesses))
-    }
-
-    /// Whether device memory is touched that other lanes have touched, and one of both stores.
-    fn disorders(&self, module: &Module, accesses: &Accesses) -> bool {
-        let [loaded, stored] = &self.device;
-        let [loads, stores] = &accesses.device;
-        let meet = |list: &[Touch], other: &[Touch]| {
-            list.iter().any(|one| other.iter().any(|two| one.meets(*two, module)))
-        };
-        meet(stored, loads) || meet(stored, stores) || meet(loaded, stores)
-    }
-
-    /// Whether a fence must stand in front of the barrier.
-    fn lacks_fence(&self, accesses: &Accesses) -> bool {
-        meet(&self.unfenced, &accesses.guarded)
-    }
-
-    fn of_shared(&self, accesses: &Accesses) -> Option<Barrier> {
-        if [&accesses.writes, &accesses.copies, &accesses.guarded].iter().any(|list| meet(&self.remote, list))
-        {
-            return Some(Barrier::Cluster);
-        }
-        let late: Vec<Span> = accesses.late.iter().map(|late| late.span).collect();
-        let found = meet(&self.writes, &accesses.reads)
-            || meet(&self.writes, &late)
-            || meet(&self.writes, &accesses.guarded)
-            || meet(&self.reads, &accesses.guarded)
-            || meet(&self.unfenced, &accesses.guarded)
-            || meet(&self.fenced, &accesses.guarded)
-            || meet(&self.writes, &accesses.writes)
-            || meet(&self.writes, &accesses.copies)
-            || meet(&self.reads, &accesses.writes)
-            || meet(&self.reads, &accesses.copies);
-        found.then_some(Barrier::Block)
-    }
-}
-
-fn meet(list: &[Span], other: &[Span]) -> bool {
-    list.iter().any(|one| other.iter().any(|two| one.meets(*two)))
-}
-
-fn add<T: Ord + Copy>(list: &mut Vec<T>, more: &[T]) {
-    for span in more {
-        if let Err(at) = list.binary_search(span) {
-            list.insert(at, *span);
-        }
-    }
-}
-
-fn sorted<T: Ord + Copy>(items: impl Iterator<Item = T>) -> Vec<T> {
-    items.collect::<BTreeSet<T>>().into_iter().collect()
-}
-
-/// What an operation touches, one side of its own barrier.
-type Accesses = State;
 
 /// An operation with what it touches before its own first barrier, and after its last if it has any.
 struct Step {
@@ -461,7 +273,9 @@ impl<'a> Walk<'a> {
         if tells || state.lacks_fence(before) {
             self.fences.insert(op);
         }
-        let is_fenced = self.fences.contains(&op);
+        if self.fences.contains(&op) {
+            state.fence();
+        }
         if let Some(barrier) = own.max(self.barriers.get(&op).copied()) {
             state.wait(barrier, self.program);
         }
@@ -470,12 +284,8 @@ impl<'a> Walk<'a> {
             self.barriers.insert(op, barrier);
             state.wait(barrier, self.program);
         }
-        if is_fenced {
-            state.unfenced.clear();
-        }
         if self.module.is(op, &FENCE_ASYNC_SHARED) {
-            let read = std::mem::take(&mut state.unfenced);
-            add(&mut state.fenced, &read);
+            state.fence();
         }
         if let Some(dot) = WarpGroupDotOp::of(self.module, op) {
             // One that is not asynchronous waits for all.
@@ -491,19 +301,11 @@ impl<'a> Walk<'a> {
             add(&mut state.unfenced, &reads.copied().collect::<Vec<_>>());
         }
         if let Some(wait) = AsyncWaitOp::of(self.module, op) {
-            let landed = state.copies.clone();
-            add(&mut state.writes, &landed);
-            if wait.num() == 0 {
-                state.copies.clear();
-            }
+            state.land_copies(wait.num());
         }
-        if let Some(wait) = WarpGroupDotWaitOp::of(self.module, op) {
-            state.end_dots(wait.pendings());
-        } else {
-            let row = self.module.row(op).name;
-            let done = state.late.iter().filter(|late| late.wait == row);
-            let done: Vec<Span> = done.map(|late| late.span).collect();
-            add(&mut state.reads, &done);
+        match WarpGroupDotWaitOp::of(self.module, op) {
+            Some(wait) => state.end_dots(wait.pendings()),
+            None => state.end_late(self.module.row(op).name),
         }
     }
 

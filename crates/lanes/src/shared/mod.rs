@@ -9,6 +9,7 @@ mod buffers;
 mod device;
 mod place;
 mod slots;
+mod touched;
 
 use crate::error::{Error, Result, SharedMemoryNeed, diagnostic};
 use crate::facts::Facts;

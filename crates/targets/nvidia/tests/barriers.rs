@@ -339,3 +339,42 @@ fn other_buffers_of_a_ring_are_other_memory() {
     assert_eq!(ring("%one", 4), Ok(2), "it begins again elsewhere: they meet at some time");
     assert_eq!(ring("%n", 3), Ok(2), "nobody knows where it begins");
 }
+
+/// Of a kernel whose lanes read a buffer and wait for each other, and of which one then begins a bulk copy into it: the
+/// lines that fence or wait, and the copy's. `between` stands in front of the copy.
+fn overwritten_in_bulk(between: &str) -> Result<Vec<String>, String> {
+    let memory = "!ttg.memdesc<64x64xf16, #n, #smem, mutable>";
+    let counted = "!ttg.memdesc<1xi64, #s, #smem, mutable>";
+    let head = HEAD
+        .replace("#smem = ", "#n = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>\n#w = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>\n#smem = ")
+        .replace("%n: i32)", "%d: !tt.tensordesc<64x64xf16, #n>)");
+    let body = format!(
+        "  %yes = arith.constant true
+  %m = ttg.local_alloc : () -> {memory}
+  %k = ttg.local_alloc : () -> {counted}
+  ttng.init_barrier %k, 1 : {counted}
+  %l = ttg.local_load %m : {memory} -> tensor<64x64xf16, #w>
+  ttg.barrier local
+{between}  ttng.async_tma_copy_global_to_local %d[%zero, %zero] %m, %k, %yes : !tt.tensordesc<64x64xf16, #n>, {counted} -> {memory}
+  ttng.wait_barrier %k, %zero : {counted}
+  %f = arith.extf %l : tensor<64x64xf16, #w> to tensor<64x64xf32, #w>
+  %o = tt.splat %p : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>, #w>
+  tt.store %o, %f : tensor<64x64x!tt.ptr<f32>, #w>
+"
+    )
+    .replace("$K", counted);
+    let (_, text) = assembly_of(&head, &body)?;
+    let words = ["fence.proxy.async.shared", "bar.sync", "mbarrier.arrive", "cp.async.bulk"];
+    let first_word =
+        |line: &str| words.iter().find(|word| line.contains(**word)).map(|word| (*word).to_owned());
+    Ok(text.lines().filter_map(first_word).collect())
+}
+
+#[test]
+fn what_is_fenced_is_waited_for_in_front_of_a_bulk_copy() {
+    let found = |between: &str| overwritten_in_bulk(between).expect("lowered").join(" ");
+    assert_eq!(found(""), "bar.sync fence.proxy.async.shared bar.sync cp.async.bulk");
+    // The fence stands in front of the arrival: of other lanes nobody knows that they are past theirs.
+    let arrives = found("  ttng.arrive_barrier %k, 1 : $K\n");
+    assert_eq!(arrives, "bar.sync fence.proxy.async.shared mbarrier.arrive bar.sync cp.async.bulk");
+}
