@@ -96,6 +96,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tools::timing::host_bandwidth, module)?)?;
     module.add_class::<tuning::session::Tuning>()?;
     module.add_class::<tuning::session::Compiling>()?;
+    module.add_function(wrap_pyfunction!(tuning::key::tuning_key, module)?)?;
     module.add_function(wrap_pyfunction!(tuning::session::tuning_is_kept, module)?)?;
     module.add_function(wrap_pyfunction!(tuning::source::source_hash, module)?)?;
     Ok(())

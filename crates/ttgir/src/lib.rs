@@ -69,6 +69,8 @@ pub static PASSES: &[&ir::pass::PassRow] = &[
     &from_ttir::BOX_LOADS,
     &from_ttir::KEEP_DESCRIPTORS,
     &from_ttir::EXPAND_CAT,
+    &from_ttir::LOAD_ONCE,
+    &from_ttir::SQUEEZE_BOXES,
     &from_ttir::PERSIST,
     &passes::SPLIT_PRECISION,
     &passes::REBASE_POINTERS,

@@ -15,8 +15,9 @@ class Heuristics(KernelInterface):
 
     def run(self, *args, **kwargs):
         """Computes the values and launches."""
+        arguments = {**dict(zip(self.arg_names, args)), **kwargs}
         for name, heuristic in self.values.items():
-            kwargs[name] = heuristic({**dict(zip(self.arg_names, args)), **kwargs})
+            kwargs[name] = arguments[name] = heuristic(dict(arguments))
         return self.fn.run(*args, **kwargs)
 
 

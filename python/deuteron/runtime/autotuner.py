@@ -189,11 +189,7 @@ class Autotuner(KernelInterface):
 
     def _key(self, args, kwargs):
         """The values of the key parameters, then the dtypes of all tensors."""
-        named = {name: value for name, value in {**dict(zip(self.arg_names, args)), **kwargs}.items()
-                 if name in self.arg_names}
-        key = [named[name] for name in self.keys if name in named]
-        key += [str(value.dtype) for value in named.values() if hasattr(value, "dtype")]
-        return tuple(key)
+        return _core.tuning_key(self.arg_names, self.keys, args, kwargs)
 
     def run(self, *args, **kwargs):
         """Launches with the best configuration for these arguments, tuning first where that has not been done."""

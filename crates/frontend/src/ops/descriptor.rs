@@ -183,7 +183,8 @@ fn load(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let offsets = offsets(ctx, &args, desc.block.shape.len())?;
     let operands: Vec<ir::Value> =
         std::iter::once(desc.value).chain(offsets.iter().map(|tensor| tensor.value)).collect();
-    let value = ctx.emit(&descriptor::LOAD, &operands, &[])?;
+    let block = descriptor::block_type(ctx.module.ty(desc.value));
+    let value = ctx.emit_as(&descriptor::LOAD, &operands, &[], block);
     Ok(Val::Tensor(Tensor { value, ty: desc.block.clone() }))
 }
 

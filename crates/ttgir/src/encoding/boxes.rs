@@ -48,6 +48,16 @@ impl SharedEncoding {
     }
 }
 
+impl SharedEncoding {
+    /// The same place for each element of a block with more or fewer dimensions of size 1, if there is one.
+    pub fn with_rank(&self, to: usize) -> Option<SharedEncoding> {
+        let mut other = self.clone();
+        let SharedEncoding::Nvmma { rank, transposed: false, cga, .. } = &mut other else { return None };
+        *rank = to as u32;
+        cga.is_empty().then_some(other)
+    }
+}
+
 /// Whether a box of a block of these sides has as many rows as swizzle differently.
 fn has_all_ways(shape: &[i64]) -> bool {
     shape.split_last().is_some_and(|(_, outer)| outer.iter().product::<i64>() >= SWIZZLED_ROWS)

@@ -318,7 +318,8 @@ fn rewrite(module: &mut Module, kernel: Op, load: &BoxAccess) {
     let mut builder = Builder::before(module, load.op);
     let corner: Vec<Value> = order.iter().map(|&at| load.axes[at].start.build(&mut builder)).collect();
     let operands: Vec<Value> = std::iter::once(map).chain(corner).collect();
-    let mut block = builder.build(&descriptor::LOAD, &operands, &attrs);
+    let ty = descriptor::block_type(builder.module.ty(map));
+    let mut block = builder.build_as(&descriptor::LOAD, &operands, &attrs, ty);
     if order.iter().enumerate().any(|(at, &axis)| at != axis) {
         let back: Vec<i64> = (0..order.len())
             .map(|axis| order.iter().position(|&at| at == axis).expect("every axis has a place") as i64)

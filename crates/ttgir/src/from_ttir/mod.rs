@@ -13,16 +13,19 @@
 mod begins;
 mod box_loads;
 mod cat;
+mod load_once;
 mod map_parts;
 mod maps;
 mod pairs;
 mod persist;
 mod scaled;
+mod squeeze_boxes;
 
 pub(crate) use begins::Begin;
 pub(crate) use box_loads::BOX_LOADS;
 pub use box_loads::{GUARDS, LOAD_NOTES, guards, load_notes};
 pub(crate) use cat::EXPAND_CAT;
+pub(crate) use load_once::LOAD_ONCE;
 pub(crate) use map_parts::value_of;
 pub use map_parts::{Combine, MAP_OF, MapPart, MapParts, map_parts};
 pub(crate) use maps::KEEP_DESCRIPTORS;
@@ -33,6 +36,7 @@ pub(crate) use pairs::{PAIR, is_halved};
 pub(crate) use persist::PERSIST;
 pub use persist::{PERSISTENCE, PROGRAMS, persistence, programs_param};
 pub(crate) use scaled::EXPAND_SCALED;
+pub(crate) use squeeze_boxes::SQUEEZE_BOXES;
 
 use crate::passes::{ASSIGN_LAYOUTS, DROP_CARRIED, SPLIT_PRECISION};
 use crate::{Config, Machine, module};
@@ -48,11 +52,14 @@ static FORMS: &[&PassRow] = &[
     &FLATTEN_DESCRIPTORS,
     &EXPAND_CAT,
     &EXPAND_SCALED,
+    // What is left of carried addresses is dropped next.
+    &LOAD_ONCE,
     // Before loads become bulk copies: a descriptor of what only unused dots read would never get a layout.
     &DROP_CARRIED,
     &BOX_LOADS,
     &KEEP_DESCRIPTORS,
     &EXPAND_DESCRIPTORS,
+    &SQUEEZE_BOXES,
     &SPLIT_PRECISION,
     &PERSIST,
     &PAIR,

@@ -42,7 +42,7 @@ pub use load_early::LOAD_EARLY;
 pub use order_copies::ORDER_COPIES;
 pub use ping_pong::PING_PONG;
 pub use pipeline_loops::{PIPELINE_LOOPS, PREFETCH_LOADS, UNROLL_LOADS};
-pub(crate) use pipeline_loops::{feeds_dot, is_dot};
+pub(crate) use pipeline_loops::{carry, feeds_dot, is_dot, yield_as};
 pub use rebase_pointers::REBASE_POINTERS;
 pub use split_precision::SPLIT_PRECISION;
 pub use stream_last_reads::STREAM_LAST_READS;

@@ -6,8 +6,7 @@ use super::atomic::Rmw;
 use super::memory::{CacheModifier, EvictionPolicy};
 use super::memory_text;
 use crate::types::{DESCRIPTOR, INT, INT_LIKE, POINTER, TENSOR_ONLY, elem, is_unsigned, shape, tensor};
-use ir::{Effect, Format, Infer, Module, Op, OpRow, Traits, Value};
-use smallvec::smallvec;
+use ir::{Effect, Format, Infer, Module, Op, OpRow, Traits, Type, Value};
 
 /// Rows of this file.
 pub(super) const ROWS: &[&OpRow] = &[&MAKE, &WRITTEN, &WRITE, &LOAD, &STORE, &GATHER, &SCATTER, &REDUCE];
@@ -196,8 +195,17 @@ ir::op_view! {
 /// Reads a block.
 pub static LOAD: OpRow = OpRow {
     name: "tt.descriptor_load",
-    doc: "The block at an offset (in elements); what lies outside the tensor is the padding.",
-    infer: Infer::Rule(|args| Ok(smallvec![tensor(shape(args.ty(0)), elem(args.ty(0)))])),
+    doc: "The block at an offset (in elements); what lies outside the tensor is the padding. The result may leave out \
+          dimensions of size 1 other than the last one.",
+    infer: Infer::Explicit,
+    verify: Some(|module, op| {
+        let load = DescriptorLoadOp::new(module, op);
+        let (desc, result) = (module.ty(load.desc()), module.ty(load.result()));
+        match elem(desc) == elem(result) && leaves_out_units(shape(desc), shape(result)) {
+            true => Ok(()),
+            false => Err(format!("a block of {desc} cannot be loaded as {result}")),
+        }
+    }),
     format: Format::Custom {
         print: |printer, op| {
             let directives = "$desc [ $indices ] attr-dict : type($desc) -> type($result)";
@@ -211,6 +219,17 @@ pub static LOAD: OpRow = OpRow {
     },
     ..DescriptorLoadOp::ROW
 };
+
+/// The block that a descriptor describes.
+pub fn block_type(desc: Type) -> Type {
+    tensor(shape(desc), elem(desc))
+}
+
+/// Whether one shape is another one without some of its dimensions of size 1; the last dimension stays.
+pub fn leaves_out_units(from: &[i64], to: &[i64]) -> bool {
+    let others = |shape: &[i64]| shape.iter().copied().filter(|&size| size != 1).collect::<Vec<_>>();
+    to.len() <= from.len() && from.last() == to.last() && others(from) == others(to)
+}
 
 ir::op_view! {
     DescriptorStoreOp of STORE {

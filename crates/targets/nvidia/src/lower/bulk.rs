@@ -21,7 +21,7 @@ use ttgir::ops::bulk::{
     LANES_REDUCE, LANES_STORE, LanesWriteOp,
 };
 use ttgir::types::memdesc;
-use ttir::types::elem_bytes;
+use ttir::types::{elem_bytes, shape};
 
 /// Operations of this file.
 const HANDLERS: &[(&OpRow, Handler)] = &[
@@ -166,14 +166,14 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let map = scalar(cx, op, of.desc())?;
     let speaks = speaks(cx, Some(condition));
     let (target, corner, share) = if of.multicast() {
-        let half = Half::of(cx, op, of.dst())?;
+        let half = Half::of(cx, op, of.desc(), of.dst())?;
         let (target, corner) = half.begin(cx, target, &corner);
         (target, corner, half.boxes)
     } else {
         (target, corner, usize::MAX)
     };
     let multicast = if of.multicast() { ".multicast::cluster" } else { "" };
-    for (to, at) in places(cx, op, of.dst(), &corner)?.into_iter().take(share) {
+    for (to, at) in places(cx, op, (of.desc(), of.dst()), &corner)?.into_iter().take(share) {
         let copy = Instruction::new(format!(
             "cp.async.bulk.tensor.{}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{multicast}",
             at.len()
@@ -199,12 +199,9 @@ struct Half {
 }
 
 impl Half {
-    fn of(cx: &Cx<'_>, op: Op, memory: IrValue) -> Result<Half> {
+    fn of(cx: &Cx<'_>, op: Op, desc: IrValue, memory: IrValue) -> Result<Half> {
         let ty = cx.module.ty(memory);
-        let parts = memdesc(ty).zip(SharedEncoding::of(ty));
-        let all = parts.and_then(|(desc, encoding)| {
-            boxes(encoding, desc.shape).map(|all| (all, elem_bytes(desc.elem) as i32))
-        });
+        let all = boxes_in(cx.module, desc, memory).map(|(all, bytes)| (all, bytes as i32));
         let no_half = || cx.error(op, format!("{ty} has no two halves of boxes that lie alike"));
         let (all, bytes) = all.filter(|(all, _)| all.len() % 2 == 0).ok_or_else(no_half)?;
         let (first, second) = all.split_at(all.len() / 2);
@@ -249,7 +246,7 @@ fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let corner = of.coord().iter().map(|&at| scalar(cx, op, at)).collect::<Result<Vec<_>>>()?;
     let map = scalar(cx, op, of.desc())?;
     let speaks = speaks(cx, None);
-    for (from, at) in places(cx, op, of.src(), &corner)? {
+    for (from, at) in places(cx, op, (of.desc(), of.src()), &corner)? {
         let copy =
             Instruction::new(format!("{name}.tensor.{}d.global.shared::cta{kind}.tile.bulk_group", at.len()));
         copy.in_tensor(map, at).at_offset((source, from.into())).when(speaks).effect(&mut cx.b);
@@ -358,14 +355,27 @@ fn store_wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     Ok(())
 }
 
+/// The boxes of memory as its descriptor counts them, with more dimensions of size 1 or not; the bytes of an element.
+fn boxes_in(module: &Module, desc: IrValue, memory: IrValue) -> Option<(Vec<BoxAt>, u64)> {
+    let (whole, ty) = (shape(module.ty(desc)), module.ty(memory));
+    let (of, encoding) = memdesc(ty).zip(SharedEncoding::of(ty))?;
+    let found = match whole.len() == of.shape.len() {
+        true => boxes(encoding, of.shape),
+        false => boxes(&encoding.with_rank(whole.len())?, whole),
+    };
+    Some((found?, elem_bytes(of.elem)))
+}
+
 /// For each box of a block: the byte of shared memory at which it begins, and where it stands in the tensor, the
 /// fastest dimension first.
-fn places(cx: &mut Cx<'_>, op: Op, memory: IrValue, corner: &[Value]) -> Result<Vec<(u32, Values)>> {
-    let ty = cx.module.ty(memory);
-    let parts = memdesc(ty).zip(SharedEncoding::of(ty));
-    let found =
-        parts.and_then(|(desc, encoding)| Some((boxes(encoding, desc.shape)?, elem_bytes(desc.elem))));
-    let Some((found, bytes)) = found else {
+fn places(
+    cx: &mut Cx<'_>,
+    op: Op,
+    (desc, memory): (IrValue, IrValue),
+    corner: &[Value],
+) -> Result<Vec<(u32, Values)>> {
+    let Some((found, bytes)) = boxes_in(cx.module, desc, memory) else {
+        let ty = cx.module.ty(memory);
         return Err(cx.error(op, format!("bulk copies leave no block as {ty}")));
     };
     let mut out = Vec::new();

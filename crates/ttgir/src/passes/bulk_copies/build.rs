@@ -124,5 +124,5 @@ pub(crate) fn shared_for(module: &Module, load: Op) -> Option<SharedEncoding> {
     let mut wanted = users.filter_map(|&(user, _)| SharedEncoding::of(module.ty(module.result(user, 0))));
     let dims = shape(module.ty(of.block()));
     let wanted = wanted.find(|encoding| box_of(encoding, dims).is_some()).cloned();
-    wanted.or_else(|| SharedEncoding::of_box(module.ty(of.desc())))
+    wanted.or_else(|| SharedEncoding::of_box(module.ty(of.block())))
 }

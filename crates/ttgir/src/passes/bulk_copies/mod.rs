@@ -28,6 +28,7 @@ pub use parts::staged_bytes;
 
 use kernel_maps::Written;
 
+use crate::SharedEncoding;
 use crate::infer;
 use crate::ops::bulk::{BulkLoadOp, BulkWriteOp};
 use crate::ops::group_dot::WARP_GROUP_DOT_WAIT;
@@ -171,8 +172,10 @@ fn moved(module: &Module, op: Op) -> Option<(Value, Value)> {
 /// The type of a descriptor with an encoding of its blocks.
 fn encoded(desc: Type, encoding: &Attr) -> Type {
     let params = desc.params_of(&TENSORDESC).expect("verified: it is a descriptor");
+    let own = SharedEncoding::from_attr(encoding).and_then(|memory| memory.with_rank(shape(desc).len()));
+    let encoding = own.map_or_else(|| encoding.clone(), |own| own.attr());
     let plain = params.iter().filter(|param| !matches!(param, TypeParam::Attr(_))).cloned();
-    Type::dialect(&TENSORDESC, plain.chain([TypeParam::Attr(encoding.clone())]).collect())
+    Type::dialect(&TENSORDESC, plain.chain([TypeParam::Attr(encoding)]).collect())
 }
 
 /// A parameter that is the same descriptor with a type: the one there is if it has no encoding yet, else one more.

@@ -16,7 +16,7 @@ use ir::{Block, Module, Op, Traits, Value};
 use rustc_hash::FxHashMap;
 
 /// Moves down what the operations of a block make.
-pub(super) fn produce_late(module: &mut Module, block: Block) {
+pub(in crate::passes) fn produce_late(module: &mut Module, block: Block) {
     let ops: Vec<Op> = module.ops(block).collect();
     let mut order = Order::default();
     // The last one is placed first, so that users stand where they will be.

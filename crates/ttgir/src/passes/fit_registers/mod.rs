@@ -17,6 +17,8 @@
 mod early;
 mod late;
 
+pub(super) use late::produce_late;
+
 use super::pipeline_loops::{feeds_dot, is_dot, memory_between};
 use crate::Machine;
 use crate::module::operands_stay;

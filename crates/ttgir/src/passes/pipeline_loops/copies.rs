@@ -159,7 +159,7 @@ pub(super) fn guard(builder: &mut Builder<'_>, access: Op, condition: Value) {
 }
 
 /// One more carried value; what it becomes is set later.
-pub(in crate::passes) fn carry(module: &mut Module, op: Op, body: Block, init: Value) -> Value {
+pub(crate) fn carry(module: &mut Module, op: Op, body: Block, init: Value) -> Value {
     let ty = module.ty(init);
     module.push_operand(op, init);
     module.push_result(op, ty);
@@ -170,7 +170,7 @@ pub(in crate::passes) fn carry(module: &mut Module, op: Op, body: Block, init: V
 }
 
 /// Sets what a carried value becomes.
-pub(in crate::passes) fn yield_as(module: &mut Module, body: Block, arg: Value, next: Value) {
+pub(crate) fn yield_as(module: &mut Module, body: Block, arg: Value, next: Value) {
     let number = module.args(body).iter().position(|&own| own == arg).expect("an argument of the body") - 1;
     let last = module.terminator(body);
     module.set_operand(last, number, next);

@@ -82,6 +82,7 @@ pub(super) fn plan(
         slots: stages,
         groups: false,
         early: true,
+        room: plan.room,
     })
 }
 

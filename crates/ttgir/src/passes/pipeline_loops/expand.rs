@@ -9,6 +9,8 @@ use crate::ops::shared::{
     AllocOp, LOCAL_DEALLOC, LOCAL_LOAD, MEMDESC_TRANS, MemdescTransOp, allocate, load_from,
 };
 use crate::passes::bulk_copies::{barrier_at, end_barriers, lies_as, make_barriers, replace_memory, wait};
+use crate::passes::fit_registers::produce_late;
+use crate::passes::residency::words;
 use crate::types::{memdesc_type, token_type};
 use crate::{Encoding, infer, replace_encoding};
 use ir::{Attr, Block, Builder, Module, Op, Place, Type, Value};
@@ -17,6 +19,7 @@ use ttir::ops::access::AccessOp;
 use ttir::ops::arith_int::{ADDI, MULI, SUBI, XORI};
 use ttir::ops::compare::{CmpIPredicate, SELECT};
 use ttir::ops::control::ForOp;
+use ttir::ops::dot::MatmulOp;
 use ttir::ops::shape::{EXPAND_DIMS, ExpandDimsOp, TRANS, TransOp};
 use ttir::types::{elem, shape};
 
@@ -365,9 +368,13 @@ fn issue(
     // Buffers that lanes have read into registers are free again in front of the dots; those that warp groups read,
     // only once the dots are waited for.
     let dots = module.ops(body).find(|&inner| super::plan::is_dot(module, inner));
+    // Where a lane cannot hold all operands at once, each is read where its dot stands.
+    let is_crowded = !plan.early && !plan.groups && words_held(module, op, body) > plan.room;
     let anchor = match module.ops(body).find(|&inner| module.is(inner, &ASYNC_WAIT)).filter(|_| plan.early) {
         Some(wait) => module.next(wait).unwrap_or(last),
-        None => dots.filter(|_| !plan.groups && loads_stand_before(module, body, dots)).unwrap_or(last),
+        None => dots
+            .filter(|_| !plan.groups && !is_crowded && loads_stand_before(module, body, dots))
+            .unwrap_or(last),
     };
     let mut builder = Builder::before(module, op);
     let counted = builder.module.ty(step);
@@ -387,6 +394,24 @@ fn issue(
         let next = ir::mapped(&values, yielded[number]);
         yield_as(module, body, arg, next);
     }
+    if is_crowded {
+        produce_late(module, body);
+    }
+}
+
+/// Registers of a lane, in words, that hold what a loop carries, operands that stay the same, and all that it reads of
+/// shared memory.
+fn words_held(module: &Module, op: Op, body: Block) -> u64 {
+    let of = ForOp::new(module, op);
+    let mut held: FxHashSet<Value> = of.carried().iter().copied().collect();
+    for inner in module.ops(body) {
+        if module.is(inner, &LOCAL_LOAD) {
+            held.extend(module.results(inner));
+        } else if let Some(dot) = MatmulOp::of(module, inner) {
+            held.extend([dot.a(), dot.b()].into_iter().filter(|&value| module.is_outside(value, op)));
+        }
+    }
+    held.into_iter().map(|value| words(module, value)).sum()
 }
 
 /// Whether every buffer has been read where the dots begin.

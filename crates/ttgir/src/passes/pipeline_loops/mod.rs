@@ -38,7 +38,7 @@ mod staged;
 mod turns;
 mod unroll;
 
-pub(super) use copies::{carry, yield_as};
+pub(crate) use copies::{carry, yield_as};
 pub(crate) use plan::{feeds_dot, is_dot};
 pub use registers::PREFETCH_LOADS;
 pub(super) use staged::memory_between;

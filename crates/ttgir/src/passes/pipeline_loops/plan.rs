@@ -10,6 +10,7 @@ use crate::ops::shared::{AllocOp, MemdescTransOp};
 use crate::passes::accelerate_dots::swizzled;
 use crate::passes::assign_layouts::memory_access;
 use crate::passes::bulk_copies;
+use crate::passes::residency::RESERVE;
 use crate::passes::touches::reads_what_is_written;
 use crate::{Encoding, Machine};
 use ir::{Block, Def, Module, Op, Traits, Value};
@@ -61,6 +62,8 @@ pub(crate) struct PipelinePlan {
     pub(crate) groups: bool,
     /// Whether copies are begun in front of the reads of an iteration, into a buffer that nobody reads then.
     pub(crate) early: bool,
+    /// Registers of a lane, in words, for what an iteration holds.
+    pub(crate) room: u64,
 }
 
 /// The plan for a loop with so many stages, if copies can be begun ahead in it.
@@ -106,6 +109,7 @@ pub(crate) fn plan(
         slots,
         groups,
         early: false,
+        room: u64::from(machine.lane_registers).saturating_sub(RESERVE),
     })
 }
 

@@ -21,7 +21,8 @@ use crate::ops::descriptor::{
 };
 use crate::ops::func::{FuncOp, functions};
 use crate::ops::memory::{CacheModifier, EvictionPolicy, LOAD, LoadOp, STORE};
-use crate::types::{elem, shape};
+use crate::ops::shape::RESHAPE;
+use crate::types::{elem, shape, tensor};
 use blocks::Blocks;
 use ir::pass::PassRow;
 use ir::view::EnumAttr;
@@ -180,21 +181,22 @@ type Cached = (CacheModifier, EvictionPolicy);
 fn load_from(builder: &mut Builder<'_>, op: Op, parts: &Parts, at: (Value, Value), cached: Cached) {
     let ((address, inside), (cache, evict)) = (at, cached);
     let ty = builder.module.ty(builder.module.result(op, 0));
-    let other = padding(builder, parts, ty);
+    let block = tensor(shape(builder.module.ty(address)), elem(ty));
+    let other = padding(builder, parts, block);
     let attrs = LoadOp::attrs(cache, evict, false);
-    let value = builder.build(&LOAD, &[address, inside, other], &attrs);
+    let mut value = builder.build(&LOAD, &[address, inside, other], &attrs);
     let old = builder.module.result(op, 0);
+    if builder.module.ty(value) != ty {
+        value = builder.build_as(&RESHAPE, &[value], &[None, None], ty);
+    }
     builder.module.replace_uses(old, value);
     builder.module.erase(op);
 }
 
 fn load(module: &mut Module, op: Op, parts: &Parts) -> Result<(), String> {
     let load = DescriptorLoadOp::new(module, op);
-    let [dims, block] = [load.result(), load.desc()].map(|value| shape(module.ty(value)));
+    let dims = shape(module.ty(load.desc()));
     let (offsets, cached) = (load.indices().to_vec(), (load.cache(), load.evict()));
-    if block != dims {
-        return Err(format!("a block of shape {block:?} cannot be loaded as {dims:?}"));
-    }
     let mut builder = Builder::before(module, op);
     let at = block_at(&mut parts.blocks(&mut builder), parts, dims, &offsets);
     load_from(&mut builder, op, parts, at, cached);

@@ -257,7 +257,8 @@ impl Maker {
         let (rows, columns) = (self.random.below(8) as i64 + 1, self.random.below(60) as i64 + 1);
         let descriptor = self.descriptor(pointer, [rows, columns], columns + 3, &dims);
         let [row, column] = self.corner();
-        let loaded = self.build(&descriptor::LOAD, &[descriptor, row, column], &[]);
+        let block = descriptor::block_type(self.module.ty(descriptor));
+        let loaded = self.build_as(&descriptor::LOAD, &[descriptor, row, column], &[], block);
         self.learn_loaded(loaded, elem, &dims);
     }
 
