@@ -36,6 +36,7 @@ class Expressions(LibraryExpressions, ExtendedExpressions):
             self.sizes = (1, 2, 3, 5, 6, 7, 8, 12, 16, 20, 24, 33, 48)
         if large:
             self.sizes = (*self.sizes, 16, 32, 64, 64, 128, 128, 256)
+        self.new = 3  # How often the statements of tiles and folds are drawn.
         self.count, self.scope, self.helpers, self.used, self.inside, self.descriptors = 0, [], [], {}, (), []
         self.grid = self.one_of((1, ), (2, ), (1, 2), (2, 1, 2), (1, 1, 3))
         self.warps, self.ctas = self.one_of(1, 2, 4, 4, 8, 16), self.one_of(1, 1, 1, 1, 1, 2)

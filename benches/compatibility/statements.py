@@ -3,13 +3,15 @@
 import numpy as np
 from data_statements import DataStatements
 from extended import ExtendedStatements
+from fold_statements import FoldStatements
 from host_statements import HostStatements
 from loop_statements import LoopStatements
 from memory_statements import MemoryStatements
+from tile_statements import TileStatements
 from values import REGION, TYPES, shifted, variable
 
 
-class Writer(LoopStatements, MemoryStatements, HostStatements, DataStatements, ExtendedStatements):
+class Writer(LoopStatements, MemoryStatements, HostStatements, DataStatements, TileStatements, FoldStatements, ExtendedStatements):
     """Writes one kernel."""
 
     def assign(self):
@@ -164,7 +166,13 @@ class Writer(LoopStatements, MemoryStatements, HostStatements, DataStatements, E
             self.exchanged, self.described_by_host, self.copied_by_host, self.picked_rows, self.scattered_rows, self.product_by_host, self.grouped,
             self.carried, self.assumed
         ]
+        ways += [
+            self.tiled, self.tiled, self.batches, self.nibbles, self.nibbles, self.stored_blocks, self.narrow_rows, self.folded, self.rolled,
+            self.counted, self.ranked, self.pointed, self.mixed_widths
+        ] * self.new
         ways += [self.left, self.left, self.replaced, self.replaced] if self.extended else []
         statements = [self.one_of(*ways)() for _ in range(self.random.randint(3, 8))]
         stores = [self.store(value) for value in self.scope if self.used.get("out_" + value.dtype, 0) + np.prod(value.shape) <= REGION]
+        if self.new and self.chance(0.2):
+            stores.insert(self.random.randrange(len(stores) + 1), self.returned())
         return statements, stores
