@@ -12,6 +12,13 @@ def returns(n):  # error: Return type mismatch: a run-time value of type int32 a
 
 
 @triton.jit
+def pairs(n):  # error: Return type mismatch: a tuple of 2 elements with a run-time value of type fp32 at [1][0] and a tuple of 2 elements with a run-time value of type int64 at [1][0]
+    if n > 0:
+        return n, (n.to(tl.float32), n)
+    return n, (n.to(tl.int64), n)
+
+
+@triton.jit
 def control(ptr, n, K: tl.constexpr):
     acc = 0
     for i in range(n):  # error: Loop-carried variable acc has initial type int32 but is re-assigned to <[4], fp32> in loop!
@@ -30,6 +37,7 @@ def control(ptr, n, K: tl.constexpr):
         y = 2.0
     z = 1 if n > 2 else 1.0  # error: Ternary expression with dynamic condition has inconsistent types
     w = returns(n)
+    v = pairs(n)[0]
     for i in range(0, n, 0):  # error: range() step must not be zero
         pass
     for i in range(0, 1.5):  # error: For loop bounds and step must all be ints, the upper bound is fp32

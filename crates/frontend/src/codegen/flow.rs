@@ -4,7 +4,7 @@
 //! not return: `if c: return a` followed by `rest` becomes `scf.if c { yield a } else { rest }`, whose result is
 //! returned.
 
-use crate::codegen::join::{joinable, leaves, same, with_leaves};
+use crate::codegen::join::{describe_both, joinable, leaves, same, with_leaves};
 use crate::codegen::scope::Locals;
 use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Num, Res, Stop, assigned};
@@ -230,21 +230,18 @@ impl Ctx<'_> {
         {
             return Ok(());
         }
-        let describe = |val: &Val| val.describe();
         let message = match known {
             Some(known) if !matches!(known, Val::Undefined(_)) => {
                 let (block, found) = if joinable(known, a) { ("else", b) } else { ("then", a) };
+                let [known, found] = describe_both(known, found);
                 format!(
-                    "initial value for `{name}` is {}, but the {block} block redefines it as {}",
-                    describe(known),
-                    describe(found)
+                    "initial value for `{name}` is {known}, but the {block} block redefines it as {found}"
                 )
             }
-            _ => format!(
-                "Mismatched type for {name} between then block ({}) and else block ({})",
-                describe(a),
-                describe(b)
-            ),
+            _ => {
+                let [then, other] = describe_both(a, b);
+                format!("Mismatched type for {name} between then block ({then}) and else block ({other})")
+            }
         };
         Err(self.error_help(
             message,
@@ -376,7 +373,8 @@ impl Ctx<'_> {
         if joinable(&a, &b) {
             return Ok((a, b));
         }
-        let message = format!("Return type mismatch: {} and {}", a.describe(), b.describe());
+        let [one, two] = describe_both(&a, &b);
+        let message = format!("Return type mismatch: {one} and {two}");
         let line = self.line_of_at();
         let help = format!(
             "every `return` of a function must give the same type: cast with `.to(…)`; they part at the `if` on line \

@@ -103,6 +103,23 @@ pub(crate) fn joinable(a: &Val, b: &Val) -> bool {
     }
 }
 
+/// What two values are that do not join, for messages; of tuples of one length, also the first elements that do not.
+pub(crate) fn describe_both(a: &Val, b: &Val) -> [String; 2] {
+    let (mut path, mut one, mut two) = (String::new(), a, b);
+    while let (Val::Tuple(x), Val::Tuple(y)) = (one, two)
+        && x.items.len() == y.items.len()
+        && let Some(at) = x.items.iter().zip(&y.items).position(|(x, y)| !joinable(x, y))
+    {
+        path.push_str(&format!("[{at}]"));
+        (one, two) = (&x.items[at], &y.items[at]);
+    }
+    let describe = |whole: &Val, part: &Val| match path.is_empty() {
+        true => whole.describe(),
+        false => format!("{} with {} at {path}", whole.describe(), part.describe()),
+    };
+    [describe(a, one), describe(b, two)]
+}
+
 impl Ctx<'_> {
     /// The same value with its descriptors made anew at the current place, where their parts are others than those of
     /// `before`.
