@@ -132,10 +132,11 @@ def test_a_barrier_is_one_elsewhere(engine):
     "{ .reg .b32 t; f16x2 t, $1; mov.b32 $0, t; }",
     ". $0, $1;",
     "{ mov.b32 {}, $1; }",
+    "mov.b32 $0, $1; /* without an end",
     "{ .reg .f32 t; add.f32 t, $1, 0d3FF0000000000000; mov.b32 $0, t; }",
     "{ .reg .f64 t; cvt.f64.s32 t, $1; add.f64 t, t, 0f3F800000; cvt.rzi.s32.f64 $0, t; }",
 ])
-def test_texts_without_a_known_type_or_with_floats_of_another_are_refused(text):
+def test_texts_without_a_known_type_or_an_end_or_with_floats_of_another_are_refused(text):
 
     @triton.jit
     def typeless(x, text: tl.constexpr):

@@ -173,6 +173,7 @@ pub(crate) fn compile(
     let amd = Amd::new(how.arch, options)?;
     let mut compile = gpu::Compile::new(&amd, options, observer);
     let assembly = InlineAssembly::of(&module);
+    assembly.check()?;
     let code = compile.ttir(module)?;
     finish(compile, &amd, code, how.emulated).map_err(|error| assembly.blame(error))
 }

@@ -27,6 +27,15 @@ impl InlineAssembly {
         InlineAssembly { calls: all.map(call).collect() }
     }
 
+    /// Refuses a comment that never ends: it would hide what we write behind the text.
+    pub fn check(&self) -> Result<(), TargetError> {
+        let Some(call) = self.calls.iter().find(|call| comment_never_ends(&call.text)) else { return Ok(()) };
+        Err(TargetError::Compile {
+            message: format!("the inline assembly `{}` has a comment that never ends", call.text.trim()),
+            location: call.location.clone(),
+        })
+    }
+
     /// The error, or that of the call whose instruction it quotes.
     pub fn blame(&self, error: TargetError) -> TargetError {
         let TargetError::Internal(message) = error else { return error };
@@ -45,6 +54,23 @@ impl InlineAssembly {
             None => TargetError::Internal(message),
         }
     }
+}
+
+/// Whether a `/*` has no `*/`, and is in no comment of one line.
+fn comment_never_ends(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(at) = rest.find("/*").into_iter().chain(rest.find("//")).min() {
+        let comment = &rest[at + 2..];
+        let (end, is_block) = match rest[at..].starts_with("/*") {
+            true => (comment.find("*/").map(|end| end + 2), true),
+            false => (comment.find('\n'), false),
+        };
+        match end {
+            Some(end) => rest = &comment[end..],
+            None => return is_block,
+        }
+    }
+    false
 }
 
 /// The names of the instructions of a text.
@@ -88,6 +114,21 @@ mod tests {
             blame("line 9\n  | sub.s32 %r1;"),
             "internal error (please report it): line 9\n  | sub.s32 %r1;"
         );
+    }
+
+    #[test]
+    fn comments_that_never_end_are_refused() {
+        let check = |text: &str| {
+            let call = Call { text: text.to_owned(), location: Some("k.py:3:5".to_owned()) };
+            InlineAssembly { calls: vec![call] }.check().map_err(|error| error.to_string())
+        };
+        for text in ["/* oh", "mov.b32 $0, $1; /*/", "/* a */ // b\n /* c", "// a\n/* b */ /*"] {
+            let said = check(text).expect_err(text);
+            assert!(said.starts_with("k.py:3:5: the inline assembly"), "{said}");
+        }
+        for text in ["", "/* a */", "// /* a", "mov.b32 $0, $1; // a\n", "/* // */ /**/"] {
+            assert_eq!(check(text), Ok(()), "{text}");
+        }
     }
 
     #[test]

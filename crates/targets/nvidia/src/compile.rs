@@ -84,6 +84,7 @@ pub(crate) fn compile(
     let nvidia = Nvidia::new(arch, emulated, options)?;
     let mut compile = Compile::new(&nvidia, options, observer);
     let assembly = InlineAssembly::of(&module);
+    assembly.check()?;
     let code = compile.shared.ttir(module)?;
     compile.code(code).map_err(|error| assembly.blame(error))
 }

@@ -40,7 +40,7 @@ pub(super) struct Text {
 /// Reads a text; `None` where it has something else.
 pub(super) fn parse(text: &str) -> Option<Text> {
     let mut all = Text::default();
-    let plain = without_comments(text);
+    let plain = without_comments(text)?;
     for statement in statements(&plain)? {
         if let Some(declared) = statement.strip_prefix(".reg") {
             declare(&mut all.registers, declared)?;
@@ -51,16 +51,21 @@ pub(super) fn parse(text: &str) -> Option<Text> {
     Some(all)
 }
 
-fn without_comments(text: &str) -> String {
+/// `None` where a comment never ends.
+fn without_comments(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find("/*").into_iter().chain(rest.find("//")).min() {
         out.push_str(&rest[..at]);
-        let end = if rest[at..].starts_with("/*") { ("*/", 2) } else { ("\n", 0) };
-        rest = rest[at..].find(end.0).map_or("", |found| &rest[at + found + end.1..]);
+        let comment = &rest[at..];
+        let len = match comment.starts_with("/*") {
+            true => 2 + comment[2..].find("*/")? + 2,
+            false => comment.find('\n').unwrap_or(comment.len()),
+        };
+        rest = &comment[len..];
         out.push(' ');
     }
-    out + rest
+    Some(out + rest)
 }
 
 /// Statements end in semicolons; braces around them are scopes, those among operands are not. A name is one register in
@@ -227,6 +232,8 @@ mod tests {
             "add.s32 $0, $1, 1..5;",
             "add.f32 $0, $1, 0f3F8;",
             "add.f32 $0, $1, 0f+3F80000;",
+            "add.s32 $0, $1, 1; /* no end",
+            "add.s32 $0, $1, 1; /*/",
         ] {
             assert!(parse(text).is_none(), "{text}");
         }
