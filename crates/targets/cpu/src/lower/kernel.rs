@@ -56,6 +56,7 @@ pub(crate) fn lower(
     (FLATTEN_DESCRIPTORS.run)(&mut module)
         .and_then(|()| expand_descriptors(&mut module, Inside::Runs))
         .map_err(|error| LowerError::from(error).into_target(&module))?;
+    super::fp64_dots::widen_operands(&mut module, kernel);
     super::carried_reductions::shrink(&mut module, kernel);
     let moves = super::induction::simplify(&mut module, kernel);
     match lower_kernel(&module, kernel, moves, &Subtarget::new(machine), options) {

@@ -38,6 +38,7 @@ mod error;
 mod eval;
 mod extensions;
 mod extremes;
+mod fp64_dots;
 mod group;
 mod induction;
 mod kernel;
