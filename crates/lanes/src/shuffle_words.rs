@@ -1,4 +1,4 @@
-//! Elements as 32-bit integers, the unit that lanes send each other: small ones several to a word, wide ones as two.
+//! Elements as 32-bit integers, the unit that lanes send each other: small ones several to a word, wide ones as two or four.
 
 use crate::context::Cx;
 use crate::packing::{as_integer, from_integer, join, split};
@@ -14,10 +14,15 @@ fn per_word(ty: Type) -> usize {
     }
 }
 
+/// How many words one element of a wide type takes.
+fn words_per(ty: Type) -> usize {
+    (ty.lane_bits() as usize).div_ceil(32)
+}
+
 /// How many words so many values of a type take.
 pub(crate) fn words_of(ty: Type, count: usize) -> usize {
     match per_word(ty) {
-        0 => 2 * count,
+        0 => words_per(ty) * count,
         per_word => count.div_ceil(per_word),
     }
 }
@@ -26,11 +31,12 @@ pub(crate) fn words_of(ty: Type, count: usize) -> usize {
 pub(crate) fn to_words(cx: &mut Cx<'_>, ty: Type, values: &[Value]) -> Vec<Value> {
     match per_word(ty) {
         0 => {
-            let mut words = Vec::with_capacity(2 * values.len());
+            let each = words_per(ty) as u32;
+            let mut words = Vec::with_capacity(each as usize * values.len());
             for value in values {
                 let whole = as_integer(cx, *value);
-                let pair = cx.b.bitcast(whole, Type::I32.vector(2));
-                words.extend([cx.b.extract(pair, 0), cx.b.extract(pair, 1)]);
+                let parts = cx.b.bitcast(whole, Type::I32.vector(each));
+                words.extend((0..each).map(|part| cx.b.extract(parts, part)));
             }
             words
         }
@@ -48,12 +54,13 @@ pub(crate) fn to_words(cx: &mut Cx<'_>, ty: Type, values: &[Value]) -> Vec<Value
 pub(crate) fn from_words(cx: &mut Cx<'_>, ty: Type, words: &[Value], count: usize) -> Vec<Value> {
     match per_word(ty) {
         0 => {
-            let pairs = words.chunks(2);
-            pairs
-                .map(|pair| {
-                    let vector = cx.b.vector(pair);
-                    let whole = cx.b.bitcast(vector, Type::I64);
-                    from_integer(cx, whole, ty)
+            let whole = Type::int(ty.lane_bits() as u16);
+            let elements = words.chunks(words_per(ty));
+            elements
+                .map(|parts| {
+                    let vector = cx.b.vector(parts);
+                    let bits = cx.b.bitcast(vector, whole);
+                    from_integer(cx, bits, ty)
                 })
                 .collect()
         }
