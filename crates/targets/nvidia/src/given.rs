@@ -17,10 +17,17 @@ const SCRATCH_PARAMS: usize = 2;
 /// Reads the head of the first kernel.
 ///
 /// # Errors
-/// What is missing.
+/// What is missing, with the line on which the head begins.
 pub(crate) fn facts(text: &str, min_shared: u32) -> Result<Facts, String> {
     let plain: String =
         text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n");
+    head(&plain, min_shared).map_err(|error| match plain.lines().position(|line| line.contains(".entry")) {
+        Some(before) => format!("line {}: {error}", before + 1),
+        None => error,
+    })
+}
+
+fn head(plain: &str, min_shared: u32) -> Result<Facts, String> {
     let (_, rest) = plain.split_once(".entry").ok_or("it has no kernel: there is no `.entry`")?;
     let open = rest.find('(').ok_or("the parameters of its `.entry` are missing")?;
     let close =
@@ -124,6 +131,7 @@ mod tests {
         assert!(wrong("nothing").contains(".entry"));
         assert!(wrong(&HEAD.replace(".reqntid 256, 1, 1", "")).contains(".reqntid"));
         assert!(wrong(".visible .entry f() .reqntid 32 { ret; }").contains("scratch"));
+        assert!(wrong("\n.visible .entry f { ret; }").starts_with("line 2: the parameters"));
         let shared = format!(".extern .shared .align 16 .b8 global_smem[];\n{HEAD}");
         assert!(wrong(&shared).contains("min_shared_mem"));
         assert_eq!(facts(&shared, 512).expect("it is said").kernel.shared_bytes, 512);
