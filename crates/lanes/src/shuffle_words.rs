@@ -1,4 +1,5 @@
-//! Elements as 32-bit integers, the unit that lanes send each other: small ones several to a word, wide ones as two or four.
+//! Elements as 32-bit integers, the unit that lanes send each other: small ones several to a word, wide ones as two or
+//! four.
 
 use crate::context::Cx;
 use crate::packing::{as_integer, from_integer, join, split};

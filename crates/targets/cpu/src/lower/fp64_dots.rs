@@ -1,20 +1,20 @@
 //! Dots with sums of fp64 of operands that are narrower floats.
 //!
-//! Input:  `tt.dot %a, %b, %c : tensor<16x16xf16> * tensor<16x16xf16> -> tensor<16x16xf64>`
-//! Output: `%x = arith.extf %a; %y = arith.extf %b; tt.dot %x, %y, %c : … xf64> * … xf64> -> … xf64>`
+//! Input:  `dot %a, %b, %c : tensor<16x16xf16> * tensor<16x16xf16> -> tensor<16x16xf64>`
+//! Output: `%x = arith.extf %a; %y = arith.extf %b; dot %x, %y, %c : … xf64> * … xf64> -> … xf64>`
 //!
 //! Every product of such numbers is a number of fp64. Floats of eight bits are left as they are.
 
 use ir::{Builder, FloatKind, Module, Op, Type};
 use ttir::ops::arith_cast;
-use ttir::ops::dot::DotOp;
+use ttir::ops::dot::MatmulOp;
 use ttir::types;
 
 /// Widens the operands of every such dot of a kernel.
 pub(crate) fn widen_operands(module: &mut Module, kernel: Op) {
     let wide = Type::float(FloatKind::F64);
     for op in module.walk(kernel) {
-        let Some(dot) = DotOp::of(module, op) else { continue };
+        let Some(dot) = MatmulOp::of(module, op) else { continue };
         if types::elem(module.ty(dot.c())) != wide {
             continue;
         }
