@@ -338,6 +338,11 @@ impl OpRow {
         OpRow { neutral: Some(neutral), ..self }
     }
 
+    /// The row with rewrites of its operation.
+    pub const fn with_patterns(self, patterns: &'static [fn(&mut Module, Op) -> bool]) -> OpRow {
+        OpRow { patterns, ..self }
+    }
+
     /// Whether this is that row.
     pub fn is(&self, other: &OpRow) -> bool {
         std::ptr::eq(self, other)

@@ -144,7 +144,8 @@ pub static MULI: OpRow = row(
     |a, x| wrap(a, x[0].wrapping_mul(x[1])),
     Some(fold_mul),
 )
-.with_neutral(|ty| neutral(ty, |_| 1));
+.with_neutral(|ty| neutral(ty, |_| 1))
+.with_patterns(&[crate::passes::patterns::product_of_flags]);
 /// Signed quotient.
 pub static DIVSI: OpRow = row(
     "arith.divsi",

@@ -38,6 +38,7 @@ pub static EXTERN_ELEMENTWISE: OpRow = OpRow {
     // Some are an instruction or two; most are not.
     rates: Rates::new(0.0, 1.0),
     verify: Some(super::same_shape),
+    patterns: &[crate::passes::patterns::power_of_constant],
     ..ExternElementwiseOp::ROW
 };
 

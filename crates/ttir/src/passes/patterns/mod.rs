@@ -1,10 +1,13 @@
 //! Rewrites of single operations into better ones. The rows name them, `canonicalize` applies them.
 //!
-//! None of them changes a bit of any result. Each returns whether it changed something; one that replaces its operation
+//! None of them changes a bit of any result, but for functions of maths libraries, which keep the accuracy that is
+//! promised. Each returns whether it changed something; one that replaces its operation
 //! erases it.
 
 mod compare;
 mod control;
+mod external;
+mod flags;
 mod memory;
 mod select;
 mod shape;
@@ -14,6 +17,8 @@ pub(crate) use control::{
     drop_repeated_assert, drop_unneeded_values, fold_if, forward_invariant_values, inline_single_iteration,
     skip_empty_loop,
 };
+pub(crate) use external::power_of_constant;
+pub(crate) use flags::product_of_flags;
 pub(crate) use memory::{combine_addptr, simplify_mask};
 pub(crate) use select::select_by_scalar;
 pub(crate) use shape::{
