@@ -187,6 +187,7 @@ def language_stub():
               and name.isidentifier() and not name.startswith("_")]
     text = LANGUAGE + "".join(f"    {name} as {name},\n" for name in sorted(dtypes)) + ")\n\n"
     text += "TRITON_MAX_TENSOR_NUMEL: builtins.int\nCONSTEXPR_0: constexpr\n\n" + classes() + "\n"
+    text += "_experimental_tensor_descriptor = tensor_descriptor\n\n"
     functions = {name: obj for name, obj in sorted(vars(tl).items()) if is_function(obj) and name != "aggregate_replace"}
     return text + "\n".join(function(name, obj) for name, obj in functions.items())
 

@@ -65,5 +65,28 @@ def test_a_run_time_value_has_no_truth_while_a_kernel_is_compiled():
         deciding[(1, )](np.zeros(1, np.float32))
 
 
+@tl.core.builtin
+def lanes_of(most, _semantic=None):
+    options = _semantic.builder.options
+    digits = "".join(letter for letter in options.arch[2:] if letter.isdigit())
+    if options.arch.startswith("sm") and int(digits) > most.value:
+        raise ValueError(f"{options.arch} is newer than {most.value}")
+    return tl.constexpr(options.num_warps * options.warp_size)
+
+
+@triton.jit
+def asking(out, MOST: tl.constexpr):
+    tl.store(out, lanes_of(MOST))
+
+
+def test_functions_of_users_ask_for_the_options_of_the_compile(engine):
+    out = np.zeros(1, np.int32)
+    asking[(1, )](out, 90, num_warps=2)
+    assert out[0] == {"cpu": 2, "interpreter": 4, "sm_90": 64}[engine]
+    if engine == "sm_90":
+        with pytest.raises(triton.CompilationError, match="sm90 is newer than 89"):
+            asking[(1, )](out, 89)
+
+
 def test_an_old_name_of_builtin():
     assert extern is tl.core.builtin

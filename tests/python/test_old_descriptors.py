@@ -77,6 +77,15 @@ def row_of_written(work_ptr, x_ptr, out_ptr, size, N: tl.constexpr):
     tl.store(out_ptr + tl.arange(0, N), x)
 
 
+@triton.jit
+def doubled(x_ptr, size, N: tl.constexpr):
+    desc = x_ptr
+    if not isinstance(desc, tl._experimental_tensor_descriptor):
+        desc = tl._experimental_make_tensor_descriptor(desc, [size], [1], [N])
+    tl.static_assert(isinstance(desc, tl._experimental_tensor_descriptor))
+    desc.store([0], desc.load([0]) * 2)
+
+
 def matrices(rng, rows, cols, depth):
     a, b = (rng.standard_normal((size, depth)).astype(np.float16) for size in (rows, cols))
     return a, b, np.full((rows + 1, cols), np.nan, np.float16)
@@ -125,6 +134,13 @@ def test_rows(engine, rng):
     work, part = np.zeros(128, np.int8), np.full(128, np.nan, np.float32)
     row_of_written[(1, )](work, x, part, 100, N=128)
     np.testing.assert_array_equal(part, np.concatenate([x[16:], np.zeros(44, np.float32)]))
+
+
+def test_the_class_has_its_old_name(engine, rng):
+    x = rng.standard_normal(100).astype(np.float32)
+    expected = 2 * x
+    doubled[(1, )](x, 100, N=128)
+    np.testing.assert_array_equal(x, expected)
 
 
 class Wrapped:

@@ -163,3 +163,29 @@ def too_many_by_position(x):
 def test_more_by_position_are_refused():
     with pytest.raises(triton.CompilationError):
         too_many_by_position[(1, )](np.zeros(1, np.float32))
+
+
+@triton.jit
+def doubled_pair(first, second):
+    return first * 2, second * 2
+
+
+@triton.jit
+def doubled_alone(value):
+    return value * 2,
+
+
+@triton.jit
+def mapped(out, x):
+    lanes = tl.arange(0, 8)
+    block = tl.load(x + lanes)
+    pairs, alone = tl.map_elementwise(doubled_pair, block, pack=2), tl.map_elementwise(doubled_alone, block)
+    tl.static_assert(len(pairs) == 1 and len(alone) == 1)
+    tl.store(out + lanes, pairs[0])
+    tl.store(out + 8 + lanes, alone[0])
+
+
+def test_functions_that_return_tuples_map_to_tuples(engine):
+    x, out = np.arange(8, dtype=np.int32), np.full(16, -1, np.int32)
+    mapped[(1, )](out, x)
+    np.testing.assert_array_equal(out, np.tile(2 * x, 2))

@@ -39,6 +39,12 @@ pub trait Globals {
         None
     }
 
+    /// Whether a function is marked as an operation of the language: Python runs those of the reference, so that they read
+    /// any global.
+    fn is_builtin(&self, _function: &FunctionRef) -> bool {
+        false
+    }
+
     /// Whether plain (not `tl.constexpr`) globals may be read, a knob of the reference.
     fn allows_non_constexpr_globals(&self) -> bool {
         false

@@ -32,7 +32,7 @@ const PYTHON: [&str; 17] = [
 ];
 
 /// Names that stand for themselves: classes, decorators, markers.
-const MARKERS: [&str; 17] = [
+const MARKERS: [&str; 18] = [
     "tl.aggregate_replace",
     "triton.aggregate",
     "triton.jit",
@@ -46,6 +46,7 @@ const MARKERS: [&str; 17] = [
     "tl.tuple_type",
     "tl.const",
     "tl.tensor_descriptor",
+    "tl._experimental_tensor_descriptor",
     "tl.PropagateNan.ALL",
     "tl.PropagateNan.NONE",
     "tl.dtype.SIGNEDNESS.SIGNED",

@@ -4,7 +4,7 @@
 from . import core, extra, math, random, semantic, standard
 from .core import (
     _experimental_descriptor_load, _experimental_descriptor_store, _experimental_make_tensor_descriptor,
-    _experimental_reinterpret_tensor_descriptor, abs, add, advance, aggregate_replace, arange, associative_scan, assume, atomic_add, atomic_and, atomic_cas, atomic_load,
+    _experimental_reinterpret_tensor_descriptor, _experimental_tensor_descriptor, abs, add, advance, aggregate_replace, arange, associative_scan, assume, atomic_add, atomic_and, atomic_cas, atomic_load,
     atomic_max, atomic_min, atomic_or, atomic_poll, atomic_store, atomic_xchg, atomic_xor, bfloat16,
     block_type, broadcast, broadcast_to, cast, cat, ceil, clamp, condition, const, CONSTEXPR_0, constexpr,
     constexpr_type, cos, debug_barrier, device_assert, device_print, div_rn, dot, dot_scaled, dtype, erf, exp,

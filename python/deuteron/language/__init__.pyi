@@ -721,6 +721,8 @@ class tensor_descriptor:
     def store(self, offsets: Any, value: Any) -> None:
         """Writes `value` as the block that begins at `offsets`; elements outside the tensor are left out."""
 
+_experimental_tensor_descriptor = tensor_descriptor
+
 def _experimental_descriptor_load(desc: Any, offsets: Any, shape: Any = None, dtype: Any = None) -> tensor:
     """The block that begins at `offsets`. A descriptor of ``tools.experimental_descriptor``, or one that
     ``tl.extra.cuda.experimental_device_tensormap_create2d`` has written to the address `desc`, moves blocks of this
@@ -1241,6 +1243,8 @@ def map_elementwise(scalar_fn: Any, *args: Any, pack: Any = 1) -> Any:
         scalar_fn: takes ``pack`` scalars of each argument in turn and returns as many results.
         args: blocks that broadcast.
         pack: elements per call.
+
+    The result is a tuple of blocks where `scalar_fn` returns a tuple, also one of a single block.
     """
 
 def max(input: Any, axis: Any = None, return_indices: Any = False, return_indices_tie_break_left: Any = True, keep_dims: Any = False) -> Any:

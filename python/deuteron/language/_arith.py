@@ -139,4 +139,6 @@ def map_elementwise(scalar_fn, *args, pack=1) -> "Any":
         scalar_fn: takes ``pack`` scalars of each argument in turn and returns as many results.
         args: blocks that broadcast.
         pack: elements per call.
+
+    The result is a tuple of blocks where `scalar_fn` returns a tuple, also one of a single block.
     """

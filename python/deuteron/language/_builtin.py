@@ -44,9 +44,14 @@ def _dotted_name(obj):
 
 
 def builtin(fn):
-    """Marks a documented signature as a name of the language; a function from elsewhere is one that kernels inline."""
+    """Marks a documented signature as a name of the language; a function from elsewhere is one that kernels inline, or that
+    compiles call, if it asks for their options."""
     if not fn.__module__.startswith(_PREFIX):
         from ..runtime import JITFunction
+        from ._run_time import asks_for_options, run_by_python
+
+        if asks_for_options(fn):
+            return run_by_python(fn)
 
         function = JITFunction(fn)
         function.__triton_builtin__ = True

@@ -5,7 +5,10 @@ Constexpr functions get plain values. Functions of other packages that are marke
 return.
 """
 
+import dis
+import functools
 import math
+from types import SimpleNamespace
 
 from ._constexpr import constexpr
 from ._dtypes import block_type, str_to_ty
@@ -45,6 +48,41 @@ def __getattr__(name):
     if sizes:
         type = block_type(type, [int(size) for size in sizes.split("x")])
     return type if kernel_class == "block_type" else RunTimeValue(name, kernel_class, type)
+
+
+#: What of a compile functions of other packages may ask for, as ``_semantic.builder.options``.
+OPTIONS = ("backend_name", "arch", "warp_size", "num_warps", "num_stages", "num_ctas", "debug", "sanitize_overflow")
+
+
+class Semantic:
+    """What a marked function gets as ``_semantic``: ``_semantic.builder.options`` says what is compiled, and for what.
+
+    Bodies that Python runs are compiled for nothing: their architecture is an empty text.
+    """
+
+    def __init__(self, values=("", "", 1, 4, 3, 1, False, True)):
+        self.options = SimpleNamespace(**dict(zip(OPTIONS, values)))
+        if self.options.backend_name == "cuda":
+            self.options.arch = f"sm{self.options.arch}"
+        self.builder = self
+
+
+def asks_for_options(fn):
+    """Whether a function reads ``_semantic.builder.options``: it cannot be inlined, as Python alone can answer."""
+    steps = [(step.opname, step.argval) for step in dis.get_instructions(fn)]
+    return any(loaded[0].startswith("LOAD_FAST") and (loaded[1], builder[1], options[1]) == ("_semantic", "builder", "options")
+               for loaded, builder, options in zip(steps, steps[1:], steps[2:]))
+
+
+def run_by_python(fn):
+    """A function that is marked and that compiles call, rather than inline it."""
+
+    @functools.wraps(fn)
+    def marked(*args, _semantic=None, **kwargs):
+        return fn(*args, _semantic=_semantic or Semantic(), **kwargs)
+
+    marked.__triton_builtin__ = True
+    return marked
 
 
 def wrapped(value):

@@ -22,6 +22,8 @@ from ._tensor import PropagateNan, base_value, condition, range, slice, static_r
 from .math import abs, ceil, cos, div_rn, erf, exp, exp2, fdiv, floor, fma, log, log2, rsqrt, sin, sqrt, sqrt_rn, tanh, umulhi
 
 TRITON_MAX_TENSOR_NUMEL = 1048576
+# The name of older releases.
+_experimental_tensor_descriptor = tensor_descriptor
 CONSTEXPR_0 = constexpr(0)
 
 

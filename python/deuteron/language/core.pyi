@@ -5,6 +5,7 @@ from . import _experimental_descriptor_load as _experimental_descriptor_load
 from . import _experimental_descriptor_store as _experimental_descriptor_store
 from . import _experimental_make_tensor_descriptor as _experimental_make_tensor_descriptor
 from . import _experimental_reinterpret_tensor_descriptor as _experimental_reinterpret_tensor_descriptor
+from . import _experimental_tensor_descriptor as _experimental_tensor_descriptor
 from . import abs as abs
 from . import add as add
 from . import advance as advance

@@ -203,12 +203,12 @@ impl Ctx<'_> {
         {
             return made;
         }
+        if let Some(result) = self.call_marked(object, &args, &keywords)? {
+            return Ok(result);
+        }
         let known = args.iter().chain(keywords.iter().map(|(_, val)| val)).all(|val| val.to_py().is_some());
         if known {
             return self.call_seeing(object, &args, &keywords);
-        }
-        if let Some(result) = self.call_marked(object, &args, &keywords)? {
-            return Ok(result);
         }
         Err(self.unsupported(
             format!("`{}` (a {}) cannot be called in a kernel", object.0.text, object.0.type_name),

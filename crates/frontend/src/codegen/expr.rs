@@ -156,6 +156,7 @@ impl Ctx<'_> {
                 self.known_globals.insert(key, value.clone());
                 if let Some(value) = &value {
                     let (name, value) = (name.to_string(), value.clone());
+                    let function = function.clone();
                     self.dependencies.push(Dependency::Global { function, name, value });
                 }
                 value
@@ -168,7 +169,9 @@ impl Ctx<'_> {
             )
         );
         let named = matches!(&value, Some(PyValue::Tuple(tuple)) if tuple.fields.is_some());
-        if plain && !named && !self.request.globals.allows_non_constexpr_globals() && !self.in_defaults {
+        let globals = self.request.globals;
+        let allowed = || globals.allows_non_constexpr_globals() || globals.is_builtin(&function);
+        if plain && !named && !self.in_defaults && !allowed() {
             return Err(self.error_help(
                 format!(
                     "Cannot access global variable {name} from within @jit'ed function. Triton kernels can only access \

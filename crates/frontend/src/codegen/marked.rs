@@ -14,6 +14,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 const MARK: &str = "tl._run_time.";
+/// The keyword by which a function learns that a kernel calls it.
+const SEMANTIC: &str = "_semantic";
 
 /// Run-time values in the order of their marks.
 #[derive(Default)]
@@ -67,7 +69,20 @@ impl Ctx<'_> {
         if self.request.globals.attribute(object, "__triton_builtin__") != Some(PyValue::Bool(true)) {
             return Ok(None);
         }
-        self.call_seeing(object, args, keywords).map(Some)
+        let mut keywords = keywords.to_vec();
+        keywords.retain(|(name, _)| name != SEMANTIC);
+        keywords.push((SEMANTIC.to_string(), Val::from_py(self.options_of_compile())));
+        self.call_seeing(object, args, &keywords).map(Some)
+    }
+
+    /// What such a function may ask of the compile, in the order of `deuteron.language._run_time.OPTIONS`.
+    fn options_of_compile(&self) -> PyValue {
+        let (facts, options) = (&self.request.facts, &self.request.options);
+        let numbers = [facts.warp_size, options.num_warps, options.num_stages, options.num_ctas];
+        let mut items = vec![PyValue::str(&facts.backend), PyValue::str(&facts.arch)];
+        items.extend(numbers.map(|number| PyValue::Int(number.into())));
+        items.extend([options.debug, options.sanitize_overflow].map(PyValue::Bool));
+        PyValue::Tuple(Arc::new(TupleValue { items, fields: None }))
     }
 
     /// Calls a Python function, to which run-time values are marks.

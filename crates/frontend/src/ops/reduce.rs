@@ -23,9 +23,8 @@ pub(super) static TABLE: &[Builtin] = &[
     op("tl.map_elementwise", "scalar_fn, *args, pack=1", |ctx, args| {
         let inputs: Res<Vec<Tensor>> = args.rest.iter().map(|val| ctx.tensor_from(val)).collect();
         let pack = args.int(ctx, "pack")?;
-        let results = ctx.map_elementwise(args.val("scalar_fn"), inputs?, pack)?;
-        let single = results.len() == 1;
-        Ok(one_or_all(results, single))
+        let (results, is_tuple) = ctx.map_elementwise(args.val("scalar_fn"), inputs?, pack)?;
+        Ok(one_or_all(results, !is_tuple))
     }),
     method("tl.histogram", "input, num_bins, mask=None", histogram),
 ];

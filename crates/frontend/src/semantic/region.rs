@@ -103,7 +103,7 @@ impl Ctx<'_> {
         let elements: Vec<Ty> = inputs.iter().map(|input| Ty::scalar(input.ty.scalar)).collect();
         let params: Vec<Ty> = elements.iter().chain(&elements).cloned().collect();
         let op = self.region_op(row, inputs, attrs, &results)?;
-        let returned = self.fill_region(op, terminator, &params, combine, &elements)?;
+        let (returned, _) = self.fill_region(op, terminator, &params, combine, &elements)?;
         if returned.len() != elements.len() {
             let (expected, found) = (elements.len(), returned.len());
             return Err(
@@ -149,7 +149,7 @@ impl Ctx<'_> {
         params: &[Ty],
         function: &Val,
         wanted: &[Ty],
-    ) -> Res<Vec<Ty>> {
+    ) -> Res<(Vec<Ty>, bool)> {
         let region = self.module.region(op, 0);
         let block = self.module.add_block(region);
         let mut args = Vec::new();
@@ -162,41 +162,45 @@ impl Ctx<'_> {
             self.module.set_arg_loc(block, index, loc);
         }
         let outside = std::mem::replace(&mut self.place, Place::End(block));
-        let result = self.call_combine(function, args).and_then(|returned| {
+        let result = self.call_combine(function, args).and_then(|(returned, is_tuple)| {
             let pairs = returned.into_iter().enumerate();
             let fitted = pairs.map(|(at, tensor)| match wanted.get(at) {
                 Some(ty) => self.narrowed_extremum(tensor, ty),
                 None => Ok(tensor),
             });
-            fitted.collect::<Res<Vec<Tensor>>>()
+            Ok((fitted.collect::<Res<Vec<Tensor>>>()?, is_tuple))
         });
-        let result = result.map(|returned| {
+        let result = result.map(|(returned, is_tuple)| {
             let values: Vec<ir::Value> = returned.iter().map(|tensor| tensor.value).collect();
             self.emit_effect(terminator, &values, &[]);
-            returned.into_iter().map(|tensor| tensor.ty).collect()
+            (returned.into_iter().map(|tensor| tensor.ty).collect(), is_tuple)
         });
         self.place = outside;
         result
     }
 
-    fn call_combine(&mut self, function: &Val, args: Vec<Val>) -> Res<Vec<Tensor>> {
+    /// What the function returns, and whether that is a tuple.
+    fn call_combine(&mut self, function: &Val, args: Vec<Val>) -> Res<(Vec<Tensor>, bool)> {
         let Val::Const(PyValue::JitFunction(function)) = function else {
             let message = format!("expected a @jit function to combine with, found {}", function.describe());
             return Err(self.error(message));
         };
         match self.call_jit(&function.clone(), args, Vec::new())? {
-            Val::Tuple(tuple) => tuple.items.iter().map(|item| self.tensor_from(item)).collect(),
-            single => Ok(vec![self.tensor_from(&single)?]),
+            Val::Tuple(tuple) => {
+                let items: Res<Vec<Tensor>> = tuple.items.iter().map(|item| self.tensor_from(item)).collect();
+                Ok((items?, true))
+            }
+            single => Ok((vec![self.tensor_from(&single)?], false)),
         }
     }
 
-    /// `tl.map_elementwise`.
+    /// `tl.map_elementwise`: the results, and whether they are a tuple, as they are of a function that returns one.
     pub(crate) fn map_elementwise(
         &mut self,
         function: &Val,
         inputs: Vec<Tensor>,
         pack: i128,
-    ) -> Res<Vec<Tensor>> {
+    ) -> Res<(Vec<Tensor>, bool)> {
         if inputs.is_empty() || pack < 1 {
             return Err(self.error("map_elementwise must have at least 1 input tensor, and pack >= 1"));
         }
@@ -216,7 +220,8 @@ impl Ctx<'_> {
             .collect();
         let op =
             self.region_op(&reduce::MAP_ELEMENTWISE, &inputs, &[Some(Attr::int(pack, Type::int(32)))], &[])?;
-        let returned = self.fill_region(op, &reduce::MAP_ELEMENTWISE_RETURN, &params, function, &[])?;
+        let (returned, is_tuple) =
+            self.fill_region(op, &reduce::MAP_ELEMENTWISE_RETURN, &params, function, &[])?;
         let mut results = Vec::new();
         for group in returned.chunks(pack as usize) {
             if group.len() != pack as usize || group.iter().any(|ty| *ty != group[0]) {
@@ -227,6 +232,6 @@ impl Ctx<'_> {
             self.module.push_result(op, ir_type);
             results.push(ty);
         }
-        Ok(self.op_results(op, results))
+        Ok((self.op_results(op, results), is_tuple))
     }
 }

@@ -9,7 +9,7 @@ use super::value::Registry;
 use frontend::{FunctionRef, Globals, ObjectRef, PyValue};
 use pyo3::intern;
 use pyo3::prelude::{Bound, PyAny, PyResult, Python};
-use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyTuple, PyTypeMethods};
+use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyModule, PyTuple, PyTypeMethods};
 use std::sync::{Mutex, PoisonError};
 
 /// Globals of live functions.
@@ -87,10 +87,13 @@ impl PyGlobals {
         let args = args.iter().map(python).collect::<PyResult<Vec<_>>>()?;
         let named = PyDict::new(py);
         for (name, value) in kwargs {
-            named.set_item(name, python(value)?)?;
-        }
-        if wrap.is_some() {
-            named.set_item(intern!(py, "_semantic"), true)?;
+            if name != "_semantic" {
+                named.set_item(name, python(value)?)?;
+            } else if wrap.is_some() {
+                let options = self.registry.to_python(py, value)?;
+                let semantic = run_time(py)?.getattr(intern!(py, "Semantic"))?.call1((options,))?;
+                named.set_item(name, semantic)?;
+            }
         }
         let result = target.call(PyTuple::new(py, args)?, Some(&named))?;
         self.registry.value(result.as_borrowed())
@@ -142,15 +145,20 @@ fn is_annotated_constexpr(py: Python<'_>, holder: &Holder, name: &str) -> PyResu
     annotations.get_item(name)?.map_or(Ok(false), |annotation| Ok(rules_of(&annotation)?.constexpr))
 }
 
+/// The module of what functions see that kernels call.
+fn run_time(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import(intern!(py, "deuteron.language._run_time"))
+}
+
 /// What wraps the arguments of a Python function of another package that is marked as an operation of the language: it
-/// takes constants as `tl.constexpr`, and a keyword that says that a kernel calls it.
+/// takes constants as `tl.constexpr`, and by a keyword what a kernel calls it with (`Semantic`).
 fn wrapper<'py>(callee: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = callee.py();
     let is_marked = callee.getattr_opt(intern!(py, "__triton_builtin__"))?.is_some();
     if !is_marked || callee.getattr_opt(intern!(py, "__deuteron_constexpr_function__"))?.is_some() {
         return Ok(None);
     }
-    py.import(intern!(py, "deuteron.language._run_time"))?.getattr(intern!(py, "wrapped")).map(Some)
+    run_time(py)?.getattr(intern!(py, "wrapped")).map(Some)
 }
 
 /// Whether a value is data, which a program might change, rather than code.
@@ -212,6 +220,15 @@ impl Globals for PyGlobals {
                 Ok(text) => Some(text),
                 Err(_) => mark.is_truthy().unwrap_or(false).then(String::new),
             }
+        })
+    }
+
+    fn is_builtin(&self, function: &FunctionRef) -> bool {
+        Python::attach(|py| {
+            let function = self.registry.function(py, function);
+            let mark = function
+                .and_then(|it| it.bind(py).getattr_opt(intern!(py, "__triton_builtin__")).ok().flatten());
+            mark.is_some_and(|mark| mark.is_truthy().unwrap_or(false))
         })
     }
 

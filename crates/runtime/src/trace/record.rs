@@ -129,6 +129,10 @@ impl Globals for Recorder<'_> {
         self.inner.must_use(function)
     }
 
+    fn is_builtin(&self, function: &FunctionRef) -> bool {
+        self.inner.is_builtin(function)
+    }
+
     fn allows_non_constexpr_globals(&self) -> bool {
         self.inner.allows_non_constexpr_globals()
     }
