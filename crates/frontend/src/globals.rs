@@ -39,8 +39,7 @@ pub trait Globals {
         None
     }
 
-    /// Whether a function is marked as an operation of the language: Python runs those of the reference, so that they read
-    /// any global.
+    /// Whether a function is marked as an operation of the language; one that is reads any global.
     fn is_builtin(&self, _function: &FunctionRef) -> bool {
         false
     }
