@@ -9,8 +9,9 @@
 //! registers against all others, in the innermost loops, or in the whole kernel if it has none. A kernel without loops
 //! whose text keeps more values between its barriers than across them needs the full level all the same: it interleaves
 //! the chains of single elements, and with fewer registers more programs share an SM (rms norm over 15872 columns with
-//! 16 warps: 54 registers and two programs, 76 and one in our order). Left out: how often loops run, and whether what
-//! they load is in a cache already.
+//! 16 warps: 54 registers and two programs, 76 and one in our order). So does one without barriers that has very many
+//! in use: the lower level spills them (255 registers in place of 122 for a gated activation that loads 256 bytes a lane
+//! twice). Left out: how often loops run, and whether what they load is in a cache already.
 
 use super::machine::MFunction;
 use super::work::{InUse, Known, REGISTERS, Work, loops};
@@ -48,6 +49,8 @@ const CROWDED: u32 = 40;
 /// many, and gains nothing.
 const SWELLS: (u32, u32) = (7, 5);
 
+/// Registers in use at a time from which on the lower level takes many more, where no barrier keeps them.
+const HEAVY: u32 = 128;
 /// How many times as many values as a lane has registers `spills` asks for.
 const FAR_TOO_MANY: u32 = 2;
 /// Registers of a lane.
@@ -112,7 +115,7 @@ impl InUse {
         let (most, least) = SWELLS;
         let swells = self.anywhere >= CROWDED && least * self.anywhere >= most * self.across;
         let is_shared_less = lanes >= WIDE && programs(lanes, self.anywhere) < programs(lanes, self.across);
-        self.across > 0 && (swells || is_shared_less)
+        if self.across == 0 { self.anywhere >= HEAVY } else { swells || is_shared_less }
     }
 }
 
@@ -126,7 +129,7 @@ fn programs(lanes: u32, registers: u32) -> u32 {
 mod tests {
     use super::super::machine::{AsmText, Class, Edge, End, MBlock, MFunction, MInst, Operand, Text};
     use super::super::work::{InUse, Known};
-    use super::{Effort, effort};
+    use super::{Effort, HEAVY, effort};
     use cranelift_entity::{EntityRef, PrimaryMap};
     use llir::Block;
     use smallvec::SmallVec;
@@ -208,6 +211,8 @@ mod tests {
         assert_eq!(of(16, 32), (InUse { anywhere: 48, across: 16 }, Effort::Full));
         assert_eq!(of(28, 12), (InUse { anywhere: 40, across: 28 }, Effort::Full), "rms norm");
         assert_eq!(of(40, 13), (InUse { anywhere: 53, across: 40 }, Effort::Low), "softmax");
+        // Nothing is kept across a barrier.
+        assert_eq!([of(0, HEAVY as usize - 1).1, of(0, HEAVY as usize).1], [Effort::Low, Effort::Full]);
         // Three programs of 512 lanes share an SM with 40 registers each, four with 32.
         let wide = [in_lanes(256, 24, 5), in_lanes(512, 24, 5), in_lanes(512, 24, 2)];
         assert_eq!(wide.map(|(_, effort)| effort), [Effort::Low, Effort::Full, Effort::Low]);
