@@ -10,8 +10,8 @@
 //! whose text keeps more values between its barriers than across them needs the full level all the same: it interleaves
 //! the chains of single elements, and with fewer registers more programs share an SM (rms norm over 15872 columns with
 //! 16 warps: 54 registers and two programs, 76 and one in our order). So does one without barriers that has very many
-//! in use: the lower level spills them (255 registers in place of 122 for a gated activation that loads 256 bytes a lane
-//! twice). Left out: how often loops run, and whether what they load is in a cache already.
+//! in use: the lower level spills them (255 registers in place of 122 for a gated activation that loads 256 bytes a
+//! lane twice). Left out: how often loops run, and whether what they load is in a cache already.
 
 use super::machine::MFunction;
 use super::work::{InUse, Known, REGISTERS, Work, loops};
