@@ -46,6 +46,10 @@ def product_of(store):
             total += tl.num_programs(0)
         c_ptrs = c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :]
         mask = (offs_m < M)[:, None] & (offs_n < N)[None, :]
+        if STORE == "add":
+            total += tl.load(c_ptrs, mask=mask, other=0.0)
+        if STORE == "row":
+            total += tl.load(a_ptr + offs_n, mask=offs_n < N, other=0.0)[None, :]
         if STORE == "atomic":
             tl.atomic_add(c_ptrs, total.to(c_ptr.dtype.element_ty), mask=mask)
         else:
@@ -122,6 +126,18 @@ def test_atomic_programs_stay(rng, tmp_path):
     launch(product_of("atomic"), a, b, c)
     assert loops(tmp_path) == 0
     torch.testing.assert_close(c.double(), a.double() @ b.double(), rtol=1e-2, atol=2e-2)
+
+
+def test_programs_that_add_a_block_stay(rng, tmp_path):
+    a, b, c = matrix(rng, 192, 64), matrix(rng, 64, 64), matrix(rng, 192, 64)
+    expected = c.double() + a.double() @ b.double()
+    launch(product_of("add"), a, b, c)
+    assert loops(tmp_path) == 0
+    torch.testing.assert_close(c.double(), expected, rtol=1e-2, atol=2e-2)
+    c = poisoned(192, 64)
+    launch(product_of("row"), a, b, c)
+    assert loops(tmp_path) == 1, "a row is little"
+    torch.testing.assert_close(c.double(), a[0].double() + a.double() @ b.double(), rtol=1e-2, atol=2e-2)
 
 
 def test_an_operand_that_is_the_result(rng, tmp_path):

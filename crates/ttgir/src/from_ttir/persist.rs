@@ -15,8 +15,9 @@
 //!
 //! A kernel that could be such a loop says in `tt.persistence` what launches gain by it. Left out: kernels that do more
 //! than load and store, that store in front of the loop or in it, that make descriptors themselves, or whose loop is as
-//! long as the program's position says; and loops over several dots, which lose (attention forward, d = 128: 497
-//! TFLOP/s, 377 on an H200).
+//! long as the program's position says; loops over several dots, which lose (attention forward, d = 128: 497 TFLOP/s,
+//! 377 on an H200); and kernels that add a block of memory to the result, which lose as well (4096³ in 128×256×64: 196
+//! µs, 311).
 
 use super::map_parts::map_parts;
 use crate::machine::Persistence;
@@ -32,8 +33,10 @@ use ttir::boxes;
 use ttir::ops::access::AccessOp;
 use ttir::ops::control::{FLATTEN, FOR, ForOp, YIELD};
 use ttir::ops::descriptor::DescriptorAccessOp;
+use ttir::ops::dot::MatmulOp;
 use ttir::ops::func::{FuncOp, kernels};
 use ttir::ops::program::{ASSUME, Axis, GET_NUM_PROGRAMS, GET_PROGRAM_ID, ProgramIdOp};
+use ttir::types::{is_tensor, numel};
 
 /// Attribute of a kernel: what a launch must be that gains by a loop over its programs in any case, as
 /// `ttir::boxes` writes it.
@@ -102,8 +105,24 @@ fn gain(module: &Module, kernel: Op) -> Option<String> {
     if stores_early || !ops.clone().any(by_position) || !ops.all(|&op| is_repeatable(module, op)) {
         return None;
     }
+    if loads_beside(module, kernel, dots) {
+        return None;
+    }
     let few = boxes::few_iterations(module, kernel, dots, MOST_ITERATIONS);
     Some(few.map_or_else(|| NEVER.to_owned(), |guards| guards.to_string()))
+}
+
+/// Whether a program also loads a block as large as its dot's result, to add it, say. All lanes wait for that in each
+/// tile, while nobody begins the next one's copies.
+fn loads_beside(module: &Module, kernel: Op, dots: Op) -> bool {
+    let dot = module.walk(dots).into_iter().find_map(|op| MatmulOp::of(module, op));
+    let size = |value: Value| if is_tensor(module.ty(value)) { numel(module.ty(value)) } else { 1 };
+    let loaded = |op: Op| {
+        let by_pointers = AccessOp::load(module, op).and_then(AccessOp::result);
+        by_pointers.or_else(|| Some(DescriptorAccessOp::load(module, op)?.block()))
+    };
+    let mut beside = module.walk(kernel).into_iter().filter(|&op| !module.is_inside(op, dots));
+    dot.is_some_and(|dot| beside.any(|op| loaded(op).is_some_and(|block| size(block) >= size(dot.d()))))
 }
 
 /// The one loop of a kernel: over one dot whose operands bulk copies load, and as long in every program.
