@@ -19,7 +19,7 @@ use ir::{Builder, DeclaredKey, Def, Diagnostic, Module, Op, Place, Traits, Type,
 use rustc_hash::{FxHashMap, FxHashSet};
 use ttir::axis::{self, AxisTable};
 use ttir::ops::access::AccessOp;
-use ttir::ops::arith_int::{ADDI, DIVSI, DIVUI, MULI, SHRSI, SHRUI, int_value};
+use ttir::ops::arith_int::{ADDI, DIVSI, MULI, SHRSI, int_value};
 use ttir::ops::constant::{self, splat_bits};
 use ttir::ops::control::{FOR, ForOp};
 use ttir::ops::forms::BinaryOp;
@@ -227,9 +227,9 @@ impl<'a> Thinned<'a> {
 
     /// Some elements of a quotient by the size of the groups, as numbers that count up by one.
     fn quotient(&mut self, module: &mut Module, op: Op, dim: usize) -> Option<Value> {
-        let by_number = [&DIVSI, &DIVUI].iter().any(|row| module.is(op, row));
-        let by_bits = [&SHRSI, &SHRUI].iter().any(|row| module.is(op, row));
-        if !by_number && !by_bits {
+        // Of unsigned ones a part may be larger than the whole.
+        let by_number = module.is(op, &DIVSI);
+        if !by_number && !module.is(op, &SHRSI) {
             return None;
         }
         let of = BinaryOp::new(module, op);
@@ -238,7 +238,7 @@ impl<'a> Thinned<'a> {
         if by != self.group || !self.is_exact(module, number, dim) {
             return None;
         }
-        Some(self.divided(module, number, dim))
+        Some(self.divided(module, op, number, dim))
     }
 
     /// Whether what is taken of a value are multiples of the size of the groups, sums of which count up.
@@ -261,7 +261,8 @@ impl<'a> Thinned<'a> {
         module.is(op, &ADDI) && module.operands(op).iter().all(|&part| self.is_exact(module, part, dim))
     }
 
-    fn divided(&self, module: &mut Module, value: Value, dim: usize) -> Value {
+    /// What is taken of a part of a quotient's numerator, divided as the whole is.
+    fn divided(&self, module: &mut Module, quotient: Op, value: Value, dim: usize) -> Value {
         let op = module.def_op(value).expect("it is exact");
         let ty = self.ty(module.ty(value), dim);
         if let Some(number) = int_value(module, value) {
@@ -273,19 +274,22 @@ impl<'a> Thinned<'a> {
         }
         if let Some(splat) = SplatOp::of(module, op) {
             let src = splat.src();
+            let row = module.row(quotient);
+            let by = int_value(module, BinaryOp::new(module, quotient).rhs()).expect("it was asked");
             let mut builder = behind(module, op);
             let scalar = builder.module.ty(src);
-            let group = constant::int(&mut builder, scalar, self.group);
-            let quotient = builder.build(&DIVSI, &[src, group], &[]);
-            return builder.build_as(&SPLAT, &[quotient], &[], ty);
+            let by = constant::int(&mut builder, scalar, by);
+            let part = builder.build(row, &[src, by], &[]);
+            return builder.build_as(&SPLAT, &[part], &[], ty);
         }
         if let Some(expand) = ExpandDimsOp::of(module, op) {
             let (src, at) = (expand.src(), expand.axis());
-            let src = self.divided(module, src, below(dim, at));
+            let src = self.divided(module, quotient, src, below(dim, at));
             return behind(module, op).build(&EXPAND_DIMS, &[src], &ExpandDimsOp::attrs(at));
         }
+        let parts = module.operands(op).to_vec();
         let parts: Vec<Value> =
-            module.operands(op).to_vec().into_iter().map(|part| self.divided(module, part, dim)).collect();
+            parts.into_iter().map(|part| self.divided(module, quotient, part, dim)).collect();
         behind(module, op).build(&ADDI, &parts, &[])
     }
 }
