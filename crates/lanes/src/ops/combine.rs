@@ -1,5 +1,6 @@
 //! The combining region of reductions and scans, on elements of several operands at once.
 
+use super::in_order::{Known, known_in_order, lower_block};
 use crate::context::Cx;
 use crate::error::Result;
 use crate::target::CombineLanes;
@@ -65,13 +66,25 @@ impl Combine {
         found.filter(|_| is_word)
     }
 
+    /// What is known of the region where what comes first has the lower positions.
+    pub(super) fn known_in_order(self, cx: &Cx<'_>) -> Known {
+        known_in_order(cx.module, self.op)
+    }
+
     /// Combines what comes first with what comes next.
     pub(crate) fn two(self, cx: &mut Cx<'_>, first: &Elements, next: &Elements) -> Result<Elements> {
-        let args: Vec<LaneValue> = first.iter().chain(next).map(|value| LaneValue::Scalar(*value)).collect();
-        let handed = cx.inline_block(self.block, &args)?;
+        self.both(cx, first, next, &Known::new())
+    }
+
+    fn both(self, cx: &mut Cx<'_>, first: &Elements, next: &Elements, known: &Known) -> Result<Elements> {
+        let params = cx.module.args(self.block);
+        for (param, arg) in params.iter().zip(first.iter().chain(next)) {
+            cx.set(*param, LaneValue::Scalar(*arg));
+        }
+        lower_block(cx, self.block, known)?;
+        let handed = cx.module.operands(cx.module.terminator(self.block)).iter();
         handed
-            .into_iter()
-            .map(|value| match value {
+            .map(|value| match cx.get(*value)? {
                 LaneValue::Scalar(value) => Ok(value),
                 _ => Err(cx.error(self.op, "the combining region must hand on scalars")),
             })
@@ -95,14 +108,19 @@ impl Combine {
     /// Combines all of a list, in order, as a balanced tree. The list is not empty. One half is done before the other
     /// begins, so that few results wait for others.
     pub(crate) fn all(self, cx: &mut Cx<'_>, list: &[Elements]) -> Result<Elements> {
+        self.all_where(cx, list, &Known::new())
+    }
+
+    /// The same where some comparisons of the region are known.
+    pub(super) fn all_where(self, cx: &mut Cx<'_>, list: &[Elements], known: &Known) -> Result<Elements> {
         match list {
             [] => Err(cx.error(self.op, "there is nothing to combine")),
             [one] => Ok(one.clone()),
             _ => {
                 // As many pairs of pairs as there are, so that only the last ones are incomplete.
                 let (first, rest) = list.split_at(list.len().next_power_of_two() / 2);
-                let (first, rest) = (self.all(cx, first)?, self.all(cx, rest)?);
-                self.two(cx, &first, &rest)
+                let (first, rest) = (self.all_where(cx, first, known)?, self.all_where(cx, rest, known)?);
+                self.both(cx, &first, &rest, known)
             }
         }
     }

@@ -18,6 +18,7 @@ mod fragment_dot;
 mod func;
 mod gather;
 mod histogram;
+mod in_order;
 mod inline_asm;
 pub(crate) mod local;
 mod map;

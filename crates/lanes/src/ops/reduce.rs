@@ -275,11 +275,11 @@ fn combine_warps(cx: &mut Cx<'_>, combine: Combine, reduction: &Reduction, group
 
 /// Each group of a lane's registers combined.
 fn in_lane(cx: &mut Cx<'_>, combine: Combine, reduction: &Reduction) -> Result<Vec<Elements>> {
-    let all = combine.registers(cx)?;
+    let (all, known) = (combine.registers(cx)?, combine.known_in_order(cx));
     let mut groups = Vec::with_capacity(reduction.groups.len());
     for group in &reduction.groups {
         let members: Vec<Elements> = group.iter().map(|register| all[*register as usize].clone()).collect();
-        groups.push(combine.all(cx, &members)?);
+        groups.push(combine.all_where(cx, &members, &known)?);
     }
     Ok(groups)
 }

@@ -15,7 +15,9 @@ impl FunctionBuilder<'_> {
         let args = &data.operands[..];
         match (data.op.row().format, args) {
             (Format::Binary, [a, b]) if data.ty.is_int() => {
-                self.fold_binary(data, *a, *b).or_else(|| self.fold_neutral(data.op, data.ty, *a, *b))
+                let known = self.fold_binary(data, *a, *b);
+                let known = known.or_else(|| self.fold_neutral(data.op, data.ty, *a, *b));
+                known.or_else(|| if data.op == Op::OR { self.fold_either(*a, *b) } else { None })
             }
             (Format::Binary, [a, b]) => self.map_lanes(data.ty, &[*a, *b], |bits| {
                 float_binary(data.op, data.ty.kind(), [bits[0], bits[1]])
@@ -68,6 +70,37 @@ impl FunctionBuilder<'_> {
             return Some(self.zero(ty));
         }
         None
+    }
+
+    /// `x > y or x == y`, as one comparison; NaN is neither.
+    fn fold_either(&mut self, a: Value, b: Value) -> Option<Value> {
+        let [one, other] = [a, b].map(|value| self.func.defining(value));
+        let (one, other) = (one?, other?);
+        if one.operands != other.operands {
+            return None;
+        }
+        let (x, y) = (*one.operands.first()?, *one.operands.get(1)?);
+        match (&one.payload, &other.payload) {
+            (Payload::FloatCompare(one), Payload::FloatCompare(other)) => {
+                let either = match [*one, *other] {
+                    [FloatCompare::Ogt, FloatCompare::Oeq] => FloatCompare::Oge,
+                    [FloatCompare::Olt, FloatCompare::Oeq] => FloatCompare::Ole,
+                    _ => return None,
+                };
+                Some(self.fcmp(either, x, y))
+            }
+            (Payload::IntCompare(one), Payload::IntCompare(other)) => {
+                let either = match [*one, *other] {
+                    [IntCompare::Sgt, IntCompare::Eq] => IntCompare::Sge,
+                    [IntCompare::Slt, IntCompare::Eq] => IntCompare::Sle,
+                    [IntCompare::Ugt, IntCompare::Eq] => IntCompare::Uge,
+                    [IntCompare::Ult, IntCompare::Eq] => IntCompare::Ule,
+                    _ => return None,
+                };
+                Some(self.icmp(either, x, y))
+            }
+            _ => None,
+        }
     }
 
     fn fold_compare(&mut self, data: &InstData, a: Value, b: Value) -> Option<Value> {
