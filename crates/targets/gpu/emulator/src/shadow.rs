@@ -2,6 +2,7 @@
 
 use crate::clocks::{Clocks, Fenced};
 use crate::report::FindingKind;
+use rustc_hash::FxHashMap;
 
 /// The last write of a byte.
 #[derive(Debug, Clone, Copy, Default)]
@@ -80,6 +81,8 @@ pub struct Shadow {
     /// Clock, lane (or many) of the last read, by byte and column.
     reads: Vec<u32>,
     readers: Vec<u32>,
+    /// The clock of the last read, by byte and column, where the lanes had the answer before they went on.
+    answered: FxHashMap<(usize, usize), u32>,
     columns: usize,
 }
 
@@ -94,6 +97,7 @@ impl Shadow {
             writes: vec![Write::default(); bytes],
             reads: vec![0; bytes * columns],
             readers: vec![0; bytes],
+            answered: FxHashMap::default(),
             columns,
         }
     }
@@ -134,6 +138,12 @@ impl Shadow {
         clash
     }
 
+    /// Records a read of bytes whose answer lanes wait for, as they do for a barrier's: nothing of it is under way then.
+    pub fn read_at_once(&mut self, range: std::ops::Range<usize>, access: &Access<'_>) -> Clashed {
+        self.answered.extend(range.clone().map(|byte| ((byte, access.column), access.clock)));
+        self.read(range, access)
+    }
+
     /// Says whether something asynchronous that begins now may miss what was written.
     pub fn unfenced(&self, range: std::ops::Range<usize>, issuer: usize, clocks: &Clocks) -> Clashed {
         let generic = self.columns / 2;
@@ -151,7 +161,8 @@ impl Shadow {
         let generic = self.columns / 2;
         let missed = |byte: usize, column: usize| {
             let clock = self.reads[byte * self.columns + column] >> LANE_BITS;
-            clock > 0 && !clocks.is_fenced(column, column, clock, Fenced::Shared)
+            let is_over = self.answered.get(&(byte, column)) == Some(&clock);
+            clock > 0 && !is_over && !clocks.is_fenced(column, column, clock, Fenced::Shared)
         };
         range
             .into_iter()

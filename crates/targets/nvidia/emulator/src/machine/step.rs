@@ -93,6 +93,13 @@ impl Step<'_, '_> {
         self.report_clash(clash, offset, lane);
     }
 
+    /// Checks a read whose answer the lane waits for.
+    pub(crate) fn note_read_at_once(&mut self, block: usize, offset: usize, bytes: usize, lane: u32) {
+        let clash = self
+            .with_shadow(block, lane, |shadow, access| shadow.read_at_once(offset..offset + bytes, access));
+        self.report_clash(clash, offset, lane);
+    }
+
     /// Checks a write of shared memory by this warp's lane, before the bytes are stored.
     pub(crate) fn note_write(&mut self, block: usize, offset: usize, new: &[u8], lane: u32) {
         if self.team.blocks[block].shadow.is_none() {

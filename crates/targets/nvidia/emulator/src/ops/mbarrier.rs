@@ -244,7 +244,7 @@ fn wait(site: &mut Site<'_>) -> Decoded {
         for lane in step.lanes() {
             let at = place(step, address, lane)?;
             if step.world.checks.races {
-                step.note_read(at.0, at.1 as usize, BYTES, lane);
+                step.note_read_at_once(at.0, at.1 as usize, BYTES, lane);
             }
             asynchronous::deliver(step.team, step.world, at)?;
             let token = step.get(token, lane);

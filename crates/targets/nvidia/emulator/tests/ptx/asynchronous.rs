@@ -134,6 +134,43 @@ fn bulk_copies_need_their_barrier_and_their_fence() {
     assert!(fault.message.contains("misses 0 arrivals and 16 bytes"), "{fault}");
 }
 
+#[test]
+fn memory_of_a_barrier_that_was_waited_for_is_copied_over() {
+    let wait = |of: &str| {
+        WAIT.replace("bar]", &format!("{of}]"))
+            .replace("w:", &format!("w{of}:"))
+            .replace("bra w", &format!("bra w{of}"))
+    };
+    let text = |load: &str| {
+        entry(
+            ".param .u64 a, .param .u64 b",
+            &format!(
+                ".shared .align 16 .b8 bar[16]; .shared .align 8 .b8 other[8]; .reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %q<4>;
+                 mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; ld.param.u64 %q0, [a]; ld.param.u64 %q1, [b]; mov.b32 %r1, bar;
+                 @%p0 mbarrier.init.shared.b64 [bar], 1; @%p0 mbarrier.init.shared.b64 [other], 1; bar.sync 0;
+                 @%p0 mbarrier.arrive.shared.b64 _, [bar]; {} {load} bar.sync 0; @!%p0 bra wait;
+                 mbarrier.inval.shared.b64 [bar]; fence.proxy.async.shared::cta;
+                 mbarrier.arrive.expect_tx.shared.b64 _, [other], 16;
+                 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%q0], 16, [other];
+                 wait: {} and.b32 %r2, %r0, 3; mad.lo.u32 %r2, %r2, 4, %r1; ld.shared.b32 %r3, [%r2];
+                 mad.wide.u32 %q1, %r0, 4, %q1; st.global.b32 [%q1], %r3;",
+                wait("bar"),
+                wait("other")
+            ),
+        )
+    };
+    let mut memory = Memory::new();
+    let a = put_words(&mut memory, &[7, 8, 9, 10]);
+    let b = memory.allocate(256);
+    let arguments: Vec<Argument> = vec![a.into(), b.into()];
+    clean(&text(""), 64, arguments.clone(), &mut memory);
+    assert_eq!(words(&mut memory, b, 64), (0..64).map(|lane| 7 + lane % 4).collect::<Vec<u32>>());
+    // What lanes load otherwise may still be under way.
+    let report = launch(&text("ld.shared.b32 %r4, [bar+8];"), 64, arguments, &mut memory)
+        .unwrap_or_else(|fault| panic!("{fault}"));
+    assert!(report.findings.iter().any(|finding| finding.message.contains("what ordinary loads read")));
+}
+
 /// Writes 16 words of shared memory, sends them to `a`, waits, and copies a word of `a` to `b`.
 fn sent(wait: &str) -> String {
     entry(
