@@ -138,7 +138,7 @@ impl Shadow {
         clash
     }
 
-    /// Records a read of bytes whose answer lanes wait for, as they do for a barrier's: nothing of it is under way then.
+    /// Records a read of bytes whose answer lanes wait for, as for a barrier's: nothing of it is under way behind it.
     pub fn read_at_once(&mut self, range: std::ops::Range<usize>, access: &Access<'_>) -> Clashed {
         self.answered.extend(range.clone().map(|byte| ((byte, access.column), access.clock)));
         self.read(range, access)
