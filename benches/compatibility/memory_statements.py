@@ -125,15 +125,20 @@ class MemoryStatements(Expressions):
         self.scope.append(Expr(result, dtype, tuple(other), lambda env: env[result]))
         return [f"tl.store({text}, {value.text}{f', mask={mask.text}' if mask else ''})", f"{result} = tl.load({again})"], run
 
-    def advanced(self):
-        """A block pointer that walks."""
-        dtype, rank, result = self.one_of("int8", "int32", "float16", "float32", "int64", "uint8"), self.one_of(1, 2, 2, 3), self.fresh()
-        block = tuple(self.one_of(1, 2, 4, 8, 16) for _ in range(rank))
+    def laid_out(self, rank):
+        """Sizes of a tensor, its strides with its dimensions in any order, how many elements it spans, and the order, the fastest first."""
         sizes, order = [self.random.randrange(1, 20) for _ in range(rank)], self.random.sample(range(rank), rank)
         strides, stride = [0] * rank, 1
         for dim in order:
             strides[dim] = stride
             stride *= sizes[dim] + self.one_of(0, 0, 3)
+        return sizes, strides, stride, order
+
+    def advanced(self):
+        """A block pointer that walks."""
+        dtype, rank, result = self.one_of("int8", "int32", "float16", "float32", "int64", "uint8"), self.one_of(1, 2, 2, 3), self.fresh()
+        block = tuple(self.one_of(1, 2, 4, 8, 16) for _ in range(rank))
+        sizes, strides, stride, order = self.laid_out(rank)
         corner, step = [self.random.randrange(0, 6) for _ in range(rank)], [self.random.randrange(-1, 5) for _ in range(rank)]
         corner = [at + 4 if ahead < 0 else at for at, ahead in zip(corner, step)]
         count = self.random.randrange(1, 4)

@@ -162,11 +162,7 @@ class TileStatements(Expressions):
         """A block pointer that walks and stores, also partly outside, and adds what was there."""
         dtype, rank, name = self.one_of("int32", "float32", "float16", "int64", "uint32"), self.one_of(1, 2, 2, 3), self.fresh()
         block = tuple(self.one_of(1, 2, 4, 8, 16) for _ in range(rank))
-        sizes, order = [self.random.randrange(1, 20) for _ in range(rank)], self.random.sample(range(rank), rank)
-        strides, stride = [0] * rank, 1
-        for dim in order:
-            strides[dim] = stride
-            stride *= sizes[dim] + self.one_of(0, 0, 3)
+        sizes, strides, stride, order = self.laid_out(rank)
         corner, step = [self.random.randrange(-3, 6) for _ in range(rank)], [self.random.randrange(-1, 5) for _ in range(rank)]
         count, adds = self.random.randrange(1, 4), self.chance(0.5)
         if self.used.get("scratch_" + dtype, 0) + stride > REGION // 2:

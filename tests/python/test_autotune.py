@@ -1,10 +1,14 @@
 """`@autotune` and `@heuristics`."""
 
+from random import Random
+
 import numpy as np
 import pytest
+import torch
 
 import deuteron as triton
 import deuteron.language as tl
+from deuteron import _core
 
 
 def instant(costs):
@@ -179,3 +183,20 @@ def test_decorators_stack():
     kernel[(1, )](out, 5)
     assert out[0] == 64 and isinstance(kernel.fn, triton.runtime.Heuristics)
     assert isinstance(kernel, triton.KernelInterface) and kernel.__name__ == "kernel"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_keys_are_values_of_parameters_and_dtypes_of_tensors(seed):
+    random = Random(seed)
+    names = [f"p{at}" for at in range(random.randrange(1, 12))]
+
+    def value():
+        return random.choice([3, 2.5, True, None, "text", torch.zeros(1), torch.zeros(1, dtype=torch.int8), np.float16(1), (1, 2)])
+
+    args = tuple(value() for _ in range(random.randrange(len(names) + 1)))
+    kwargs = {name: value() for name in random.sample([*names, "num_warps", "other"], random.randrange(len(names)))}
+    keys = random.sample([*names, "unknown"], random.randrange(len(names)))
+    named = {name: given for name, given in {**dict(zip(names, args)), **kwargs}.items() if name in names}
+    expected = [named[name] for name in keys if name in named] + [str(given.dtype) for given in named.values() if hasattr(given, "dtype")]
+    found = _core.tuning_key(names, keys, args, kwargs)
+    assert len(found) == len(expected) and all(one is other or one == other for one, other in zip(found, expected))

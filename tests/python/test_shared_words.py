@@ -165,5 +165,9 @@ def test_blocks_that_two_dots_read(rng, emulate, d, stages):
     m, block, length = 16, 32, 96
     q, kv = (rng.integers(-1, 2, shape).astype(np.float32) for shape in ((m, d), (length, d)))
     out = torch.full((m, d), float("nan"))
-    emulated(emulate, wide_values, torch.from_numpy(q).half(), torch.from_numpy(kv).half(), out, length, m, d, block, stages)
+    compiled = emulated(emulate, wide_values, torch.from_numpy(q).half(), torch.from_numpy(kv).half(), out, length, m, d,
+                        block, stages)
     assert np.array_equal(out.numpy(), np.minimum(q @ kv.T, 3.0).astype(np.float16).astype(np.float32) @ kv)
+    if emulate.startswith("cuda") and (d, stages) == (512, 3):
+        body = compiled.asm["ttgir"].split("scf.for")[1]
+        assert body.index("tt.dot ") < body.rindex("ttg.local_load"), "the second dot's operand is read behind the first"

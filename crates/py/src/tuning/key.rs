@@ -1,4 +1,4 @@
-//! What a launch of a tuned kernel is told apart by: the values of some parameters, and the types of all tensors.
+//! The key of a launch of a tuned kernel: the values of some parameters, and the dtypes of all tensors.
 
 use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;

@@ -88,6 +88,7 @@ fn load_once(module: &mut Module, load: Op, thinned: &mut Thinned<'_>) {
         values.insert(value, taken);
     }
     let copy = module.clone_op(load, &mut values);
+    drop_hints(module, copy);
     module.insert_before(load, copy);
     let one_each = module.result(copy, 0);
     module.set_ty(one_each, thinned.ty(ty, dim));
@@ -215,10 +216,7 @@ impl<'a> Thinned<'a> {
             values.insert(operand, taken);
         }
         let copy = module.clone_op(op, &mut values);
-        // What was said of all elements need not hold of some.
-        for key in HINTS {
-            module.set_extra(copy, key.key(), None);
-        }
+        drop_hints(module, copy);
         let taken = module.result(copy, 0);
         module.set_ty(taken, ty);
         module.insert_before(module.next(op).expect("a terminator follows"), copy);
@@ -307,6 +305,13 @@ fn count(builder: &mut Builder<'_>, start: i32, ty: Type) -> Value {
 
 /// What a program says of the elements of a block.
 static HINTS: [&DeclaredKey; 3] = [&CONTIGUITY, &CONSTANCY, &DIVISIBILITY];
+
+/// What was said of all elements need not hold of some.
+fn drop_hints(module: &mut Module, op: Op) {
+    for key in HINTS {
+        module.set_extra(op, key.key(), None);
+    }
+}
 
 /// A builder behind an operation.
 fn behind(module: &mut Module, op: Op) -> Builder<'_> {
