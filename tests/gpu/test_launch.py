@@ -115,6 +115,15 @@ def test_pinned_memory_is_reachable_and_other_memory_of_the_host_is_not(rng):
         launch(x, x, torch.zeros(1000).numpy())
 
 
+def test_tensors_without_elements_may_be_anywhere(rng):
+    x = torch.rand(1000, generator=rng, device="cuda")
+    out = torch.full_like(x, float("nan"))
+    launch(x, x, out)
+    add[(4, )](torch.empty(0), torch.empty([0]).pin_memory(), out, 0, BLOCK=256)
+    torch.cuda.synchronize()
+    assert torch.equal(out, x + x)
+
+
 def test_arrays_of_other_libraries():
     cupy = pytest.importorskip("cupy")
     x = cupy.random.rand(1000, dtype=cupy.float32)

@@ -14,13 +14,14 @@ TARGETS = ["", "cuda:90", "cuda:80", "hip:gfx942"]
 
 
 @triton.jit
-def along_k(x_ptr, w_ptr, scales_ptr, y_ptr, K, rest, stride, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr,
+def along_k(x_ptr, w_ptr, scales_ptr, y_ptr, K, rest, first, stride, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr,
             BITS: tl.constexpr, BY_SHIFT: tl.constexpr, STAGES: tl.constexpr):
     PACKED: tl.constexpr = 32 // BITS
     SHIFT: tl.constexpr = 5 if BITS == 1 else 4 if BITS == 2 else 3 if BITS == 4 else 2
     m, n, k = tl.arange(0, M), tl.arange(0, N), tl.program_id(0) * BK + tl.arange(0, BK)
     word = k >> SHIFT if BY_SHIFT else k // PACKED
-    w_ptrs = w_ptr + word[:, None] * stride + n[None, :]
+    columns = (first + n) % stride
+    w_ptrs = w_ptr + word[:, None] * stride + columns[None, :]
     x_ptrs = x_ptr + m[:, None] * (K + rest) + k[None, :]
     total = tl.zeros((M, N), tl.float32)
     for at in tl.range(0, K, BK, num_stages=STAGES):
@@ -67,7 +68,7 @@ def test_words_along_k(rng, emulate, bits, by_shift, m, n, block, k):
     scales = rng.integers(1, 4, n).astype(np.float32)
     y = torch.full((m, n), float("nan"))
     packed = torch.from_numpy(words.astype(np.uint32).view(np.int32))
-    compiled = emulated(emulate, along_k, torch.from_numpy(x).half(), packed, torch.from_numpy(scales), y, k, 2, n + 5,
+    compiled = emulated(emulate, along_k, torch.from_numpy(x).half(), packed, torch.from_numpy(scales), y, k, 2, 0, n + 5,
                         m, n, block, bits, by_shift, 3)
     codes = unpacked(words[:, :n], bits, 0)[:k].astype(np.float64)
     codes[:, n - 3:] = 0

@@ -92,8 +92,8 @@ impl Hooks for Facts<'_> {
 
     fn computed(&mut self, value: ir::Value, elements: &[Option<u64>]) {
         let ty = self.module.ty(value);
-        let is_sure = |info: &&AxisInfo| !info.assumes_sign && elements.iter().all(Option::is_some);
-        if let Some(info) = self.table.get(value).filter(is_sure) {
+        let is_known = |_: &&AxisInfo| elements.iter().all(Option::is_some);
+        if let Some(info) = self.table.get(value).filter(is_known) {
             let bits = ttir::types::elem(ty).as_int().unwrap_or(64);
             let unit = ttir::types::pointee(ty).map_or(1, ttir::types::elem_bytes) as i64;
             let numbers: Vec<i64> =
@@ -122,6 +122,12 @@ fn violation(info: &AxisInfo, shape: &[i64], numbers: &[i64], unit: i64, bits: u
     for (dim, &size) in shape.iter().enumerate() {
         let inner: usize = shape[dim + 1..].iter().product::<i64>() as usize;
         for (position, &number) in numbers.iter().enumerate() {
+            if !(number as u64).is_multiple_of(info.every(dim)) {
+                return Some(format!("element {position}, {number}, is not divisible along {dim}"));
+            }
+            if info.assumes_sign.contains(dim) {
+                continue;
+            }
             let along = position / inner % size as usize;
             let start = |group: u64| number_at(numbers, position, along, group, inner);
             let (first, steps) = start(info.contiguity[dim]);

@@ -64,10 +64,12 @@ fn passes_make_what_the_fixtures_say() {
 
 fn describe(info: &AxisInfo) -> String {
     let constant = info.constant.map(|value| format!(", constant {value}")).unwrap_or_default();
-    let sign = match (info.non_negative, info.assumes_sign) {
-        (true, _) => ", not negative",
-        (false, true) => ", if nothing is negative",
-        (false, false) => "",
+    let assumed: Vec<String> =
+        (0..info.rank()).filter(|&dim| info.assumes_sign.contains(dim)).map(|dim| dim.to_string()).collect();
+    let sign = match (info.non_negative, assumed.is_empty()) {
+        (true, _) => ", not negative".to_owned(),
+        (false, true) => String::new(),
+        (false, false) => format!(", along {} if nothing is negative", assumed.join(" and ")),
     };
     let AxisInfo { contiguity, divisibility, constancy, .. } = info;
     format!(

@@ -55,21 +55,18 @@ fn fast_quotient(ctx: &mut Ctx<'_, '_>, _: &Elems<'_>, x: &[Value]) -> Result<Va
     Ok(found.unwrap_or_else(|| ctx.b.fdiv(x[0], x[1])))
 }
 
-/// To the nearest integer, halves away from zero.
+/// To the nearest integer, halves away from zero: what is left of the fraction once the number below one half is added.
+/// With one half the sum of the number below it would be one.
 fn round(ctx: &mut Ctx<'_, '_>, x: Value) -> Value {
     let ty = ctx.b.ty(x);
-    let half = ctx.b.float(ty, 0.5);
-    let size = ctx.b.intrinsic(&intrinsics::FABS, ty, &[x]);
-    let whole = ctx.b.intrinsic(&intrinsics::TRUNC, ty, &[size]);
-    let rest = ctx.b.fsub(size, whole);
-    let up = ctx.b.fcmp(FloatCompare::Oge, rest, half);
-    let (one, zero) = (ctx.b.float(ty, 1.0), ctx.b.float(ty, 0.0));
-    let more = ctx.b.select(up, one, zero);
-    let rounded = ctx.b.fadd(whole, more);
-    // Numbers without a fraction stay: infinity less itself is no number.
-    let fractional = ctx.b.fcmp(FloatCompare::One, size, whole);
-    let rounded = ctx.b.select(fractional, rounded, whole);
-    ctx.b.intrinsic(&intrinsics::COPYSIGN, ty, &[rounded, x])
+    let half = match ty.lane_bits() {
+        32 => u128::from(0.5_f32.next_down().to_bits()),
+        _ => u128::from(0.5_f64.next_down().to_bits()),
+    };
+    let half = ctx.b.bits(ty, half);
+    let half = ctx.b.intrinsic(&intrinsics::COPYSIGN, ty, &[half, x]);
+    let sum = ctx.exactly(|ctx| ctx.b.fadd(x, half));
+    ctx.b.intrinsic(&intrinsics::TRUNC, ty, &[sum])
 }
 
 fn reciprocal(ctx: &mut Ctx<'_, '_>, x: Value) -> Value {

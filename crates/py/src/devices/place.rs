@@ -90,10 +90,11 @@ impl Place {
         self.anywhere || *self.code.get_or_init(|| torch::device_code(py, self.arrays)) == Some(code)
     }
 
-    /// The address by which kernels reach memory of the host: pinned memory is reachable from everywhere.
+    /// The address by which kernels reach memory of the host: pinned memory is reachable from everywhere. Tensors
+    /// without elements have none, and no address.
     #[cold]
     pub(crate) fn reach_host(&self, py: Python<'_>, address: u64, is_on: &str) -> PyResult<u64> {
-        if self.is_host {
+        if self.is_host || address == 0 {
             return Ok(address);
         }
         let ordinal = self.target.current_device().map_err(runtime::RuntimeError::from);

@@ -6,6 +6,7 @@ use super::variants::Variants;
 use frontend::{Extensions, Function, FunctionRef};
 use pyo3::intern;
 use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python, pyclass};
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyAnyMethods, PyList};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,6 +32,9 @@ pub(crate) struct JitFunction {
     pub(crate) do_not_specialize: Option<Py<PyAny>>,
     pub(crate) do_not_specialize_on_alignment: Option<Py<PyAny>>,
     pub(crate) pre_run_hooks: Py<PyList>,
+    /// The function's `inspect.Signature`, and its parameters as Python code reads them, once asked for.
+    pub(crate) signature: PyOnceLock<Py<PyAny>>,
+    pub(crate) described: PyOnceLock<Py<PyList>>,
     pub(crate) variants: Variants,
     pub(crate) text: Mutex<Option<FunctionRef>>,
     /// Whether the Python function was taken away, so that the rest can be pickled.

@@ -16,7 +16,8 @@ use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError, PyValueErr
 use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
-use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python, pymethods};
+use pyo3::prelude::{Bound, Py, PyAny, PyErr, PyResult, Python, pymethods};
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{
     PyAnyMethods, PyDict, PyDictMethods, PyList, PyListMethods, PyString, PyTuple, PyTupleMethods,
 };
@@ -71,6 +72,8 @@ impl JitFunction {
             do_not_specialize,
             do_not_specialize_on_alignment,
             pre_run_hooks: PyList::empty(py).unbind(),
+            signature: PyOnceLock::new(),
+            described: PyOnceLock::new(),
             variants: Variants::default(),
             text: Mutex::new(None),
             is_detached: AtomicBool::new(false),
@@ -317,19 +320,29 @@ impl JitFunction {
 
     #[getter]
     fn signature<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("inspect")?.call_method1("signature", (self.function.bind(py),))
+        let read = || {
+            Ok::<_, PyErr>(
+                py.import("inspect")?.call_method1("signature", (self.function.bind(py),))?.unbind(),
+            )
+        };
+        Ok(self.signature.get_or_try_init(py, read)?.bind(py).clone())
     }
 
     /// The parameters: name, position, default, and what is said about their specialisation.
     #[getter]
-    fn params<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let class = py.import("deuteron.runtime._signature")?.getattr("KernelParam")?;
-        let signature = self.signature(py)?.getattr("parameters")?;
-        let describe = |(num, param): (usize, &Param)| {
-            let declared = signature.get_item(param.name.bind(py))?;
-            class.call1((num, declared, !param.rules.specialize, !param.rules.align))
+    fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let describe = || {
+            let class = py.import("deuteron.runtime._signature")?.getattr("KernelParam")?;
+            let signature = self.signature(py)?.getattr("parameters")?;
+            let described = PyList::empty(py);
+            for (num, param) in self.params.iter().enumerate() {
+                let declared = signature.get_item(param.name.bind(py))?;
+                let rules = (num, declared, !param.rules.specialize, !param.rules.align);
+                described.append(class.call1(rules)?)?;
+            }
+            Ok::<_, PyErr>(described.unbind())
         };
-        self.params.iter().enumerate().map(describe).collect()
+        Ok(self.described.get_or_try_init(py, describe)?.bind(py).clone())
     }
 
     /// Whether the kernel gives layouts itself; none does here.

@@ -1,6 +1,6 @@
 //! Rules of integer arithmetic, comparisons, selection and casts.
 
-use super::{AxisInfo, AxisTable, Dims, MAX_DIVISOR, RuleOf, divisor_of, zip};
+use super::{Axes, AxisInfo, AxisTable, Dims, MAX_DIVISOR, RuleOf, divisor_of, zip};
 use crate::ops::compare::{CmpIOp, CmpIPredicate, SelectOp};
 use crate::ops::forms::{BinaryOp, UnaryOp};
 use crate::ops::memory::AddPtrOp;
@@ -68,8 +68,8 @@ impl Pair {
         self.left.negative || self.right.negative
     }
 
-    fn assume_sign(&self) -> bool {
-        self.left.assumes_sign || self.right.assumes_sign
+    fn assume_sign(&self) -> Axes {
+        self.left.assumes_sign.union(self.right.assumes_sign)
     }
 
     /// What is known of a result that is constant where both operands are, and has their signs.
@@ -227,8 +227,9 @@ pub(super) fn div_signed(module: &Module, op: Op, table: &AxisTable) -> Option<A
     let pair = Pair::of(module, op, table);
     // Rounding toward zero is rounding down only without a sign.
     let info = if pair.any_negative() { bitwise(module, op, table)? } else { quotient(&pair) };
-    let adds = (0..pair.rank()).any(|dim| info.constancy[dim] > pair.constancy()[dim]);
-    let assumes_sign = info.assumes_sign || (adds && !pair.left.non_negative);
+    let constancy = pair.constancy();
+    let adds = |dim: usize| info.constancy[dim] > constancy[dim] && !pair.left.non_negative;
+    let assumes_sign = info.assumes_sign.union(Axes::which(pair.rank(), adds));
     let info = AxisInfo { assumes_sign, ..info };
     or_constant(module, op, pair.constant(i64::checked_div), info)
 }
@@ -248,8 +249,8 @@ pub(super) fn rem_signed(module: &Module, op: Op, table: &AxisTable) -> Option<A
     let pair = Pair::of(module, op, table);
     let info = if pair.left.negative { bitwise(module, op, table)? } else { remainder(&pair) };
     let AxisInfo { non_negative, negative, .. } = pair.left;
-    let counts_up = info.contiguity.iter().any(|&run| run > 1);
-    let assumes_sign = info.assumes_sign || (counts_up && !non_negative);
+    let counts_up = Axes::which(pair.rank(), |dim| info.contiguity[dim] > 1 && !non_negative);
+    let assumes_sign = info.assumes_sign.union(counts_up);
     let info = AxisInfo { non_negative, negative, assumes_sign, ..info };
     or_constant(module, op, pair.constant(i64::checked_rem), info)
 }
@@ -354,7 +355,7 @@ pub(super) fn select(module: &Module, op: Op, table: &AxisTable) -> Option<AxisI
     if scalar {
         return Some(info);
     }
-    info.assumes_sign |= condition.assumes_sign;
+    info.assumes_sign = info.assumes_sign.union(condition.assumes_sign);
     for dim in 0..info.rank() {
         let group = info.contiguity[dim].min(condition.constancy[dim]);
         info.divisibility[dim] = info.starts(dim, group);
@@ -376,8 +377,8 @@ pub(super) fn extend_unsigned(module: &Module, op: Op, table: &AxisTable) -> Opt
     let info = first(module, op, table);
     let constant = info.constant.filter(|&value| value >= 0);
     // A run through zero goes on far behind; an aligned group does not go through zero.
-    let may_wrap = (0..info.rank()).any(|dim| info.contiguity[dim] > info.divisibility[dim]);
-    let assumes_sign = info.assumes_sign || (may_wrap && !info.non_negative);
+    let may_wrap = |dim: usize| info.contiguity[dim] > info.divisibility[dim] && !info.non_negative;
+    let assumes_sign = info.assumes_sign.union(Axes::which(info.rank(), may_wrap));
     Some(AxisInfo { constant, non_negative: true, assumes_sign, ..info })
 }
 

@@ -36,6 +36,45 @@ type RuleOf = (&'static OpRow, Rule);
 /// One number for each dimension.
 pub type Dims = SmallVec<[u64; 4]>;
 
+/// A set of dimensions of a block. Those behind the first 63 are in it together.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Axes(u64);
+
+impl Axes {
+    const LAST: u64 = 1 << 63;
+
+    fn bit(dim: usize) -> u64 {
+        1 << dim.min(63)
+    }
+
+    /// The dimensions below `rank` for which a predicate holds.
+    pub(crate) fn which(rank: usize, mut holds: impl FnMut(usize) -> bool) -> Axes {
+        Axes((0..rank).filter(|&dim| holds(dim)).fold(0, |bits, dim| bits | Self::bit(dim)))
+    }
+
+    /// Whether a dimension is in it.
+    pub fn contains(self, dim: usize) -> bool {
+        self.0 & Self::bit(dim) != 0
+    }
+
+    /// Whether no dimension is in it.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The dimensions of either.
+    pub(crate) fn union(self, other: Axes) -> Axes {
+        Axes(self.0 | other.0)
+    }
+
+    /// The same dimensions after a new one, which is not in it.
+    pub(crate) fn insert(self, dim: usize) -> Axes {
+        let below = self.0 & (Self::bit(dim) - 1);
+        let behind = self.0 & !(Self::bit(dim) - 1);
+        Axes(below | behind << 1 | behind & Self::LAST)
+    }
+}
+
 /// What is known of a value. See the module.
 #[derive(PartialEq, Eq, Debug)]
 pub struct AxisInfo {
@@ -51,9 +90,10 @@ pub struct AxisInfo {
     pub non_negative: bool,
     /// Whether the code shows that elements may be negative: a difference or a negative constant leads to them.
     pub negative: bool,
-    /// Whether some of this rests on a number that is taken not to be negative. It serves to address memory, where
-    /// elements below zero are out of bounds; masks and what is computed once for several elements must not trust it.
-    pub assumes_sign: bool,
+    /// The dimensions along which something rests on numbers that are taken not to be negative. It serves to address
+    /// memory, where elements below zero are out of bounds; masks and what is computed once for several elements must
+    /// not trust it. What every element is a multiple of never rests on that.
+    pub assumes_sign: Axes,
 }
 
 /// Copied often: each list at once.
@@ -79,7 +119,7 @@ impl AxisInfo {
             constant: None,
             non_negative: false,
             negative: false,
-            assumes_sign: false,
+            assumes_sign: Axes::default(),
         }
     }
 
@@ -93,7 +133,7 @@ impl AxisInfo {
             constant: Some(value),
             non_negative: value >= 0,
             negative: value < 0,
-            assumes_sign: false,
+            assumes_sign: Axes::default(),
         }
     }
 
@@ -118,7 +158,7 @@ impl AxisInfo {
             constant: self.constant.filter(|_| self.constant == other.constant),
             non_negative: self.non_negative && other.non_negative,
             negative: self.negative || other.negative,
-            assumes_sign: self.assumes_sign || other.assumes_sign,
+            assumes_sign: self.assumes_sign.union(other.assumes_sign),
         }
     }
 
@@ -139,7 +179,7 @@ impl AxisInfo {
 
     /// Group sizes along a dimension in which elements are equal, whatever their signs.
     pub fn sure_constancy(&self, dim: usize) -> u64 {
-        if self.assumes_sign { 1 } else { self.constancy[dim] }
+        if self.assumes_sign.contains(dim) { 1 } else { self.constancy[dim] }
     }
 
     /// What every element is a multiple of, along a dimension.

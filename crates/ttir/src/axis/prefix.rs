@@ -65,7 +65,7 @@ impl AxisTable {
             _ => return None,
         };
         let (counted, limit) = (self.info(module, counted), self.info(module, limit));
-        if counted.assumes_sign || limit.assumes_sign {
+        if counted.assumes_sign.union(limit.assumes_sign).contains(dim) {
             return None;
         }
         let run = counted.contiguity[dim].min(limit.constancy[dim]);

@@ -1,6 +1,6 @@
 //! Rules of operations that make blocks or move elements about, and of loads.
 
-use super::{AxisInfo, AxisTable, RuleOf, divisor_of, sizes};
+use super::{Axes, AxisInfo, AxisTable, RuleOf, divisor_of, sizes};
 use crate::ops::access::AccessOp;
 use crate::ops::constant::{ConstantOp, splat_bits};
 use crate::ops::forms::UnaryOp;
@@ -61,6 +61,7 @@ pub(super) fn splat(module: &Module, op: Op, table: &AxisTable) -> Option<AxisIn
         contiguity: smallvec![1; constancy.len()],
         divisibility: smallvec![scalar.divisibility[0]; constancy.len()],
         constancy,
+        assumes_sign: Axes::default(),
         ..scalar
     })
 }
@@ -76,7 +77,6 @@ fn scalar_like(block: &AxisInfo) -> AxisInfo {
         constant: block.constant,
         non_negative: block.non_negative,
         negative: block.negative,
-        assumes_sign: block.assumes_sign,
         ..AxisInfo::unknown(0)
     }
 }
@@ -93,6 +93,7 @@ pub(super) fn expand_dims(module: &Module, op: Op, table: &AxisTable) -> Option<
     info.contiguity.insert(axis, 1);
     info.divisibility.insert(axis, every);
     info.constancy.insert(axis, 1);
+    info.assumes_sign = info.assumes_sign.insert(axis);
     Some(info)
 }
 
@@ -106,6 +107,8 @@ pub(super) fn broadcast(module: &Module, op: Op, table: &AxisTable) -> Option<Ax
             info.constancy[dim] = new as u64;
         }
     }
+    let assumed = info.assumes_sign;
+    info.assumes_sign = Axes::which(info.rank(), |dim| assumed.contains(dim) && from[dim] != 1);
     Some(info)
 }
 
@@ -117,6 +120,7 @@ pub(super) fn trans(module: &Module, op: Op, table: &AxisTable) -> Option<AxisIn
         contiguity: permuted(&info.contiguity),
         divisibility: permuted(&info.divisibility),
         constancy: permuted(&info.constancy),
+        assumes_sign: Axes::which(info.rank(), |dim| info.assumes_sign.contains(order[dim] as usize)),
         ..info
     })
 }
@@ -141,7 +145,8 @@ pub(super) fn reshape(module: &Module, op: Op, table: &AxisTable) -> Option<Axis
     let dims = sizes(result_shape(module, op));
     let last = info.rank() - 1;
     let is_constant = info.constancy == old_dims;
-    let mut result = AxisInfo { ..scalar_like(&info) };
+    let mut result = scalar_like(&info);
+    result.assumes_sign = Axes::which(dims.len(), |_| !info.assumes_sign.is_empty());
     result.contiguity = smallvec![1; dims.len()];
     result.divisibility = smallvec![every_element(&info); dims.len()];
     result.constancy = if is_constant { dims.clone() } else { smallvec![1; dims.len()] };
@@ -161,7 +166,7 @@ pub(super) fn load(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInf
         table.info(module, load.ptr());
     for value in [load.mask(), load.other()].into_iter().flatten() {
         let other = table.info(module, value);
-        info.assumes_sign |= other.assumes_sign;
+        info.assumes_sign = info.assumes_sign.union(other.assumes_sign);
         info.constancy = super::zip(&info.constancy, &other.constancy, u64::min);
     }
     Some(info)

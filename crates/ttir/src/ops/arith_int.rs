@@ -1,6 +1,7 @@
 //! Integer arithmetic on scalars and blocks. Integers are signless and wrap; division truncates toward zero, and
 //! dividing by zero has no defined result.
 
+use crate::ops::constant::attr_from_bits;
 use crate::types::{INT_LIKE, int_bits};
 use ir::scalar::{sign_extend, truncate};
 use ir::{
@@ -87,8 +88,23 @@ fn left_if_equal(module: &Module, op: Op) -> Option<Fold> {
     (module.operand(op, 0) == module.operand(op, 1)).then(|| Fold::Value(module.operand(op, 0)))
 }
 
+/// Zero, where something holds.
+fn zero_if(module: &Module, op: Op, holds: bool) -> Option<Fold> {
+    holds.then(|| attr_from_bits(module.ty(module.result(op, 0)), 0).map(Fold::Attr)).flatten()
+}
+
 fn fold_add(module: &Module, op: Op) -> Option<Fold> {
     left_if_right_is(module, op, 0)
+}
+
+/// `x - 0 => x`, and `x - x => 0`.
+fn fold_sub(module: &Module, op: Op) -> Option<Fold> {
+    fold_add(module, op).or_else(|| zero_if(module, op, module.operand(op, 0) == module.operand(op, 1)))
+}
+
+/// `x % 1 => 0`.
+fn fold_rem(module: &Module, op: Op) -> Option<Fold> {
+    zero_if(module, op, int_value(module, module.operand(op, 1)) == Some(1))
 }
 
 fn fold_mul(module: &Module, op: Op) -> Option<Fold> {
@@ -134,7 +150,7 @@ pub static SUBI: OpRow = row(
     "Difference, wrapping.",
     INDEX,
     |a, x| wrap(a, x[0].wrapping_sub(x[1])),
-    Some(fold_add),
+    Some(fold_sub),
 );
 /// Product.
 pub static MULI: OpRow = row(
@@ -168,7 +184,7 @@ pub static REMSI: OpRow = row(
     "Signed remainder, with the sign of the dividend. Undefined for a zero divisor.",
     D,
     |a, x| (x[1] != 0).then(|| wrap(a, signed(a, x[0]).wrapping_rem(signed(a, x[1])) as u64))?,
-    None,
+    Some(fold_rem),
 );
 /// Unsigned remainder.
 pub static REMUI: OpRow = row(
@@ -176,7 +192,7 @@ pub static REMUI: OpRow = row(
     "Unsigned remainder. Undefined for a zero divisor.",
     D,
     |_, x| x[0].checked_rem(x[1]),
-    None,
+    Some(fold_rem),
 );
 /// Bitwise and.
 pub static ANDI: OpRow = row("arith.andi", "Bitwise and.", LOGIC, |_, x| Some(x[0] & x[1]), Some(fold_and))
@@ -190,7 +206,7 @@ pub static XORI: OpRow = row(
     "Bitwise exclusive or.",
     C.and(Traits::LOGIC),
     |_, x| Some(x[0] ^ x[1]),
-    Some(fold_add),
+    Some(fold_sub),
 )
 .with_neutral(|ty| neutral(ty, |_| 0));
 

@@ -11,6 +11,7 @@ mod effort;
 mod error;
 mod features;
 mod liveness;
+mod low_halves;
 mod machine;
 mod module;
 mod options;

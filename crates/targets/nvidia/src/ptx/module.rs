@@ -5,6 +5,7 @@ use super::edges::skip_empty;
 use super::effort::{Effort, effort, spills};
 use super::error::PtxError;
 use super::features::Features;
+use super::low_halves::read_low_halves;
 use super::options::Options;
 use super::select::{call_bits, returned_words, select};
 use super::text::{body, param_name, symbol, word_array};
@@ -44,6 +45,7 @@ pub fn emit(module: &Module, options: &Options) -> Result<Ptx, Vec<PtxError>> {
         match select(module, function, options.arch) {
             Ok(mut selected) => {
                 skip_empty(&mut selected);
+                read_low_halves(&mut selected);
                 let lanes = function.kernel.as_ref().and_then(|kernel| kernel.lanes);
                 let lanes = lanes.map_or(1, |lanes| lanes.iter().product());
                 let effort = effort(&selected, lanes);

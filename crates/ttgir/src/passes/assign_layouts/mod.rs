@@ -17,6 +17,7 @@
 //! Left out: values that a `while` or an `if` carries are not computed twice.
 
 pub(crate) mod bases;
+mod branches;
 pub(crate) mod cost;
 mod demand;
 pub(crate) mod derive;
@@ -78,6 +79,7 @@ fn assign(module: &mut Module, function: Op, context: Context) -> bool {
     take_out_conversions(module, function);
     let plan = decide(module, function, &pins, &mut layouts, u64::from(context.machine.vector_bytes));
     let is_same = rewrite::rewrite(module, function, &mut layouts, &plan);
+    branches::convert_in_branches(module, function);
     follow_borders(module, function);
     is_same && !module.walk(function).into_iter().any(|op| MatmulOp::of(module, op).is_some())
 }

@@ -19,7 +19,7 @@
 //! lanes, inner loops whose bounds change from tile to tile, addresses that are loaded.
 
 use super::copies::{Rings, Values, begin, carry_through, compare, copy_slice, integer, yield_as};
-use super::plan::{AddressSlice, PipelinePlan};
+use super::plan::{AddressSlice, PipelinePlan, reads};
 use crate::from_ttir::is_written;
 use ir::{Block, Builder, Module, Op, OpInit, Place, Traits, Type, Value};
 use smallvec::SmallVec;
@@ -82,7 +82,7 @@ fn needs(module: &Module, op: Op, outer: Op, plan: &PipelinePlan) -> Vec<Value> 
     let of = ForOp::new(module, op);
     let indices =
         plan.copies.iter().flat_map(|copy| DescriptorAccessOp::new(module, copy.load).indices().to_vec());
-    let slice = plan.ahead.slice.iter().flat_map(|&inner| module.operands(inner).to_vec());
+    let slice = plan.ahead.slice.iter().flat_map(|&inner| reads(module, inner));
     let inits = plan.ahead.carried.iter().map(|&number| of.inits()[number]);
     let yields = plan.ahead.carried.iter().map(|&number| of.yielded()[number]);
     let mut needs: Vec<Value> = Vec::new();

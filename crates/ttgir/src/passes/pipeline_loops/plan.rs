@@ -18,6 +18,7 @@ use rustc_hash::FxHashSet;
 use ttir::axis::AxisTable;
 use ttir::ops::access::AccessOp;
 use ttir::ops::constant::splat_bits;
+use ttir::ops::control::IF;
 use ttir::ops::descriptor::DescriptorAccessOp;
 use ttir::ops::dot::MatmulOp;
 use ttir::ops::shape::TRANS;
@@ -236,6 +237,25 @@ fn becomes_operand(module: &Module, user: Op) -> bool {
         || module.is(user, &TRANS) && users_do(module)
 }
 
+/// Whether an operation only chooses between what is computed in its branches: of persistent kernels that go from tile
+/// to tile in one loop, the new tile's offsets or the old one's.
+fn is_choice(module: &Module, op: Op) -> bool {
+    let is_part = |&inner: &Op| {
+        inner == op
+            || module.is(inner, &IF)
+            || module.has(inner, Traits::TERMINATOR)
+            || module.has(inner, Traits::PURE) && module.regions(inner).is_empty() && !is_dot(module, inner)
+    };
+    module.is(op, &IF) && module.walk(op).iter().all(is_part)
+}
+
+/// What an operation and those in its regions read of what stands around it.
+pub(super) fn reads(module: &Module, op: Op) -> Vec<Value> {
+    let inner = module.walk(op);
+    let operands = inner.iter().flat_map(|&inner| module.operands(inner).to_vec());
+    operands.filter(|&value| module.is_outside(value, op)).collect()
+}
+
 /// Whether a view of shared memory is of a buffer that copies made ahead fill, or of memory from outside a loop.
 pub(crate) fn outlives_iteration(module: &Module, body: Block, view: Value, ring: &FxHashSet<Value>) -> bool {
     let mut view = view;
@@ -283,12 +303,13 @@ impl AddressSlice {
                     }
                 }
                 Def::Result(op, _) if module.block_of(op) == Some(body) => {
-                    let pure = module.has(op, Traits::PURE) || AccessOp::load(module, op).is_some();
-                    if !pure || !module.regions(op).is_empty() || is_dot(module, op) {
+                    let plain = module.has(op, Traits::PURE) || AccessOp::load(module, op).is_some();
+                    let plain = plain && module.regions(op).is_empty() && !is_dot(module, op);
+                    if !plain && !is_choice(module, op) {
                         return None;
                     }
                     if members.insert(op) {
-                        stack.extend(module.operands(op));
+                        stack.extend(reads(module, op));
                     }
                 }
                 Def::Arg(..) | Def::Result(..) => {}

@@ -77,7 +77,7 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<PrefetchPlan> {
     let mut loads: Vec<Op> = module.ops(body).filter(|&inner| is_candidate(module, body, inner)).collect();
     let ahead = AddressSlice::of(module, body, &loads)?;
     // An address that is itself loaded would be waited for right away.
-    if loads.is_empty() || ahead.slice.iter().any(|&inner| AccessOp::load(module, inner).is_some()) {
+    if loads.is_empty() || ahead.slice.iter().any(|&inner| !module.has(inner, Traits::PURE)) {
         return None;
     }
     let bytes = |load: &Op| bytes_of_lane(module, *load, lanes);

@@ -118,7 +118,7 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<UnrollPlan> {
     }
     let loads: Vec<Op> = module.ops(body).filter(|&inner| is_candidate(module, body, inner)).collect();
     let ahead = AddressSlice::of(module, body, &loads)?;
-    if loads.is_empty() || ahead.slice.iter().any(|&inner| AccessOp::load(module, inner).is_some()) {
+    if loads.is_empty() || ahead.slice.iter().any(|&inner| !module.has(inner, Traits::PURE)) {
         return None;
     }
     let stores: Vec<Op> =
