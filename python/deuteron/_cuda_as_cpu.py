@@ -2,15 +2,19 @@
 
 Nothing turns this on but the user: ``python -m deuteron --cuda-as-cpu script.py``, ``deuteron bench --cuda-as-cpu script.py``, the variable
 ``DEUTERON_CUDA_AS_CPU`` for both, or `enter`. Functions that make and move tensors see the other device (`_mode`); functions of ``torch.cuda``
-that scripts call around kernels answer for the CPU (`_ANSWERS`); automatic casts for "cuda" are made on the CPU (`_autocast`); kernels are compiled for the CPU. What a CPU has not (graphs,
-several devices) still raises. Other threads than the one that enters make their tensors where torch puts them.
+that scripts call around kernels answer for the CPU (`_ANSWERS`); automatic casts for "cuda" are made on the CPU (`_autocast`), and operators
+that a program registers for it run there (`_cuda_library`); kernels are compiled for the CPU. What a CPU has not (graphs, several devices)
+still raises. Other threads than the one that enters make their tensors where torch puts them.
 """
 
 import collections
 import contextlib
+import functools
 import os
 import sys
 import time
+
+from . import _cuda_library
 
 _NAME = "cuda"
 
@@ -76,6 +80,7 @@ def _in_mode(mode, function):
     """The function, which the mode sees into: it is off within a function of torch that it was asked about, as `backward`, which calls
     what the program wrote."""
 
+    @functools.wraps(function)
     def run(*args, **kwargs):
         with mode:
             return function(*args, **kwargs)
@@ -406,6 +411,7 @@ def enter(is_child=False):
     answers = {**_ANSWERS, **_random(torch)}
     replaced = [(torch.cuda, name, answer) for name, answer in answers.items() if hasattr(torch.cuda, name)]
     replaced += _autocast(torch)
+    replaced += _cuda_library.replaced(torch, functools.partial(_in_mode, mode))
     replaced.append((torch.cuda, "default_generators", (_Generator(torch), )))
     replaced.append((torch, "Generator", _generator_kind(torch)))
     if hasattr(torch.autograd, "_engine_run_backward"):

@@ -93,3 +93,58 @@ def test_histograms_of_integers(python):
         """)
     done = python("-m", "deuteron", "--cuda-as-cpu", "-c", code)
     assert done.stdout == "[1.0, 3.0, 1.0, 1.0]\n", done.stderr
+
+
+def test_operators_that_are_registered_for_cuda(python):
+    code = textwrap.dedent("""\
+        import torch
+
+        def never(x):
+            raise AssertionError
+
+        torch.library.define("shop::double", "(Tensor x) -> Tensor")
+        torch.library.impl("shop::double", "CPU")(never)
+
+        @torch.library.impl("shop::double", "CUDA")
+        def double(x):
+            return 2 * x + torch.zeros(1, device="cuda")
+
+        shop = torch.library.Library("shop", "FRAGMENT")
+        for name in ("triple", "half", "same"):
+            shop.define(f"{name}(Tensor x) -> Tensor")
+        shop.impl("triple", lambda x: 3 * x, "CUDA")
+        shop.impl("triple", never, "CPU")
+        shop.impl("same", lambda x: x.clone(), "CPU")
+        halves = torch.library.Library("shop", "IMPL", "CUDA")
+        halves.impl("half", lambda x: x / 2)
+
+        @torch.library.custom_op("shop::negated", mutates_args=(), device_types="cuda")
+        def negated(x: torch.Tensor) -> torch.Tensor:
+            return torch.zeros(1, device="cuda") - x
+
+        class Square(torch.autograd.Function):
+
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x
+
+            @staticmethod
+            def backward(ctx, grad):
+                return 2 * grad * ctx.saved_tensors[0]
+
+        shop.define("square(Tensor x) -> Tensor")
+        shop.impl("square", Square.apply, "CUDA")
+        shop.impl("square", Square.apply, "AutogradCUDA")
+        # Operators of torch's own are what they were.
+        torch.library.Library("aten", "IMPL", "CUDA").impl("mul.Tensor", lambda x, y: never(x))
+        x = torch.arange(4.0, device="cuda")
+        for name, by in (("double", 2), ("triple", 3), ("half", 0.5), ("negated", -1), ("same", 1)):
+            assert torch.equal(getattr(torch.ops.shop, name)(x), by * x), name
+        y = x.clone().requires_grad_()
+        torch.ops.shop.square(y).sum().backward()
+        assert torch.equal(y.grad, 2 * x)
+        print("done")
+        """)
+    done = python("-m", "deuteron", "--cuda-as-cpu", "-c", code)
+    assert done.stdout == "done\n", done.stderr

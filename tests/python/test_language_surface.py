@@ -49,6 +49,19 @@ def test_there_are_all_of_libdevice():
     assert tl.extra.cuda.libdevice.tanh is tl.extra.libdevice.tanh
 
 
+def test_functions_of_targets_have_the_paths_of_the_reference():
+    for target, module in (("cuda", "utils"), ("cuda", "gdc"), ("hip", "utils")):
+        found = importlib.import_module(f"deuteron.language.extra.{target}.{module}")
+        assert all(getattr(found, name) is getattr(getattr(tl.extra, target), name) for name in found.__all__)
+        assert getattr(getattr(tl.extra, target), module) is found
+
+
+def test_the_only_item_is_unwrapped():
+    unwrap = tl.core._unwrap_iterable
+    assert unwrap(((0, 1), )) == (0, 1) and unwrap((2, 3)) == (2, 3) and unwrap((4, )) == (4, )
+    assert unwrap((tl.constexpr((0, 1, 2)), )) == (0, 1, 2)
+
+
 def test_dtypes():
     assert (str(tl.float32), tl.float32.primitive_bitwidth, tl.int1.itemsize) == ("fp32", 32, 1)
     assert tl.float16.is_fp16() and tl.float16.is_floating() and not tl.float16.is_fp8()

@@ -171,8 +171,38 @@ def test_descriptors_are_filled_into_the_user_s_memory(engine, rng):
     c[:] = np.nan
     product_of_given[(1, 1)](*records, 64, M=64, N=64, BLOCK_K=32, dtype=tl.float16, memory=(a, b, c))
     check(c, a, b, 64)
-    with pytest.raises(ValueError, match="argument `c_desc` of kernel product_of_given has no descriptor at 0x"):
+    with pytest.raises(triton.CompilationError, match="no descriptor was written where the argument"):
         product_of_given[(1, 1)](*descs[:2], Wrapped(), 64, M=64, N=64, BLOCK_K=32, dtype=tl.float16)
+
+
+@triton.jit
+def copy_of_given(in_desc, out_desc, spare_desc, N: tl.constexpr, adds_spare: tl.constexpr):
+    x = tl._experimental_descriptor_load(in_desc, [0], [N], tl.float32)
+    if adds_spare:
+        x += tl._experimental_descriptor_load(spare_desc, [0], [N], tl.float32)
+    tl._experimental_descriptor_store(out_desc, x, [0])
+
+
+def test_the_function_of_a_grid_fills_descriptors(engine, rng):
+    # Tuners do so: the blocks that a descriptor is written for are those of the configuration.
+    x, out = rng.standard_normal(100).astype(np.float32), np.full(104, np.nan, np.float32)
+    descs = [Wrapped() for _ in range(3)]
+
+    def grid(meta):
+        for desc, memory in zip(descs, (x, out)):
+            driver.active.utils.fill_1d_tma_descriptor(memory.ctypes.data, 100, meta["N"], 4, desc.tma_desc_cpu_ptr())
+        return (1, )
+
+    # The third is never written: the kernel does not use it.
+    copy_of_given[grid](*descs, N=128, adds_spare=False)
+    np.testing.assert_array_equal(out[:100], x)
+    assert np.isnan(out[100:]).all()
+    # The next launch reads what its own grid has written, not what the one before left there.
+    x, out = rng.standard_normal(100).astype(np.float32), np.full(104, np.nan, np.float32)
+    copy_of_given[grid](*descs, N=128, adds_spare=False)
+    np.testing.assert_array_equal(out[:100], x)
+    with pytest.raises(triton.CompilationError, match="no descriptor was written where the argument"):
+        copy_of_given[grid](*descs, N=128, adds_spare=True)
 
 
 @pytest.mark.parametrize("dims, block, size, reason", [

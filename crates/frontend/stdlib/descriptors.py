@@ -15,6 +15,8 @@ def _described(desc, block: tl.constexpr, dtype: tl.constexpr):
     rank: tl.constexpr = len(block)
     tl.static_assert(rank == 1 or rank == 2, "such a descriptor is of one dimension or two")
     if isinstance(desc, tl.tuple):
+        tl.static_assert(len(desc) == 3, "no descriptor was written where the argument's `tma_desc_cpu_ptr()` says one is: write it by "
+                         "`triton.runtime.driver.active.utils.fill_2d_tma_descriptor` or `fill_1d_tma_descriptor`")
         base, rows, columns = desc[0], desc[1], desc[2]
     else:
         words = desc.to(tl.pointer_type(tl.int64), bitcast=True)

@@ -1,6 +1,8 @@
 """The core of the language, by the reference's import path."""
 
 # ruff: noqa: F401
+from collections.abc import Iterable
+
 from .. import _core
 from ._aggregate import _aggregate, aggregate_replace
 from ._arith import (add, clamp, dot, dot_scaled, expect_zero, extern_elementwise, inline_asm_elementwise,
@@ -25,6 +27,12 @@ TRITON_MAX_TENSOR_NUMEL = 1048576
 # The name of older releases.
 _experimental_tensor_descriptor = tensor_descriptor
 CONSTEXPR_0 = constexpr(0)
+
+
+def _unwrap_iterable(x):
+    """The only item of `x` if it has one, and that is iterable; otherwise `x`."""
+    x = _unwrap_if_constexpr(x)
+    return x[0] if len(x) == 1 and isinstance(x[0], Iterable) else x
 
 
 def _tensor_member_fn(fn):

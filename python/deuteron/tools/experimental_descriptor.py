@@ -84,13 +84,13 @@ class _Memory:
 
 
 def parts(param):
-    """What a kernel gets for an object whose ``tma_desc_cpu_ptr()`` is the address of a descriptor: the tensor, rows and columns."""
-    address = param.tma_desc_cpu_ptr()
-    mark, ptr, rows, columns = _RECORD.unpack(ctypes.string_at(address, _RECORD.size))
-    if mark != _MARK:
-        raise ValueError(f"has no descriptor at {address:#x}, where its `tma_desc_cpu_ptr()` says one is: write it by "
-                         "`triton.runtime.driver.active.utils.fill_2d_tma_descriptor` or `fill_1d_tma_descriptor`")
-    return _Memory(ptr), rows, columns
+    """What a kernel gets for an object whose ``tma_desc_cpu_ptr()`` is the address of a descriptor: the tensor, rows and columns.
+
+    A single None where none was written yet: kernels may have a parameter that they do not use. `_described` in
+    `language/descriptors.py` of the front end refuses to load by it.
+    """
+    mark, ptr, rows, columns = _RECORD.unpack(ctypes.string_at(param.tma_desc_cpu_ptr(), _RECORD.size))
+    return (_Memory(ptr), rows, columns) if mark == _MARK else (None, )
 
 
 class TmaDescKernelParam:

@@ -39,6 +39,11 @@ pub(crate) fn run<'py>(
     // Both are large, and filled in where they stand.
     let mut bound = BoundArgs::new();
     bind(py, me, *call, |name| active.is_option(name), &mut bound)?;
+    // Addresses and descriptors are read after that: the function of a grid may still write them.
+    let grid = match grid {
+        Grid::Callable(_) => Grid::Fixed(resolved(grid, &bound, py, me)?),
+        known => known,
+    };
     let mut prepared = Prepared::new(function, &active)?;
     prepare(py, me, &active, &bound, &mut prepared)?;
     // The body of an interpreted kernel is run, not compiled, unless somebody wants to see a compiled one.

@@ -24,3 +24,6 @@ def num_threads() -> "constexpr":
 @builtin
 def num_warps() -> "constexpr":
     """Warps of a program, a constexpr."""
+
+
+from . import utils  # noqa: E402,F401 (it takes the names from here)
