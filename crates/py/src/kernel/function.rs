@@ -32,6 +32,8 @@ pub(crate) struct JitFunction {
     pub(crate) do_not_specialize_on_alignment: Option<Py<PyAny>>,
     pub(crate) pre_run_hooks: Py<PyList>,
     pub(crate) variants: Variants,
+    /// The lines of its file when it was made.
+    pub(crate) lines: Option<Py<PyList>>,
     pub(crate) text: Mutex<Option<FunctionRef>>,
     /// Whether the Python function was taken away, so that the rest can be pickled.
     pub(crate) is_detached: AtomicBool,
@@ -63,7 +65,7 @@ impl JitFunction {
         if let Some(text) = me.text.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
             return Ok(text.clone());
         }
-        let (source, file, first_line) = find_source(me.function.bind(this.py()))?;
+        let (source, file, first_line) = find_source(me.function.bind(this.py()), me.lines.as_ref())?;
         Ok(me.set_text(this.py(), source, file, first_line))
     }
 
