@@ -7,11 +7,12 @@ from fold_statements import FoldStatements
 from host_statements import HostStatements
 from loop_statements import LoopStatements
 from memory_statements import MemoryStatements
+from packed_statements import PackedStatements
 from tile_statements import TileStatements
 from values import REGION, TYPES, shifted, variable
 
 
-class Writer(LoopStatements, MemoryStatements, HostStatements, DataStatements, TileStatements, FoldStatements, ExtendedStatements):
+class Writer(LoopStatements, MemoryStatements, HostStatements, DataStatements, TileStatements, FoldStatements, PackedStatements, ExtendedStatements):
     """Writes one kernel."""
 
     def assign(self):
@@ -168,7 +169,8 @@ class Writer(LoopStatements, MemoryStatements, HostStatements, DataStatements, T
         ]
         ways += [
             self.tiled, self.tiled, self.batches, self.nibbles, self.nibbles, self.stored_blocks, self.narrow_rows, self.folded, self.rolled,
-            self.counted, self.ranked, self.pointed, self.mixed_widths
+            self.counted, self.ranked, self.pointed, self.mixed_widths, self.shared_words, self.shared_words, self.stacked, self.counted_places,
+            self.counted_places
         ] * self.new
         ways += [self.left, self.left, self.replaced, self.replaced] if self.extended else []
         statements = [self.one_of(*ways)() for _ in range(self.random.randint(3, 8))]

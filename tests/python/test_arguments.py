@@ -300,3 +300,38 @@ def test_kernels_are_not_iterated():
             list(kernel)
         with pytest.raises(TypeError, match="not iterable"):
             3 in kernel  # noqa: B015
+
+
+@triton.jit
+def parts_of_number(out_ptr, NUMBER: tl.constexpr, PAIR: tl.constexpr):
+    tl.store(out_ptr, NUMBER >> 60)
+    tl.store(out_ptr + 1, NUMBER % 1009)
+    tl.store(out_ptr + 2, PAIR[1] // NUMBER if PAIR[1] > 0 else -1)
+    if NUMBER > 0:
+        tl.store(out_ptr + 3, NUMBER.bit_length())
+
+
+@pytest.mark.parametrize("emulate", ["", "interpreter", "cuda:90"])
+@pytest.mark.parametrize("number", [2**63, 2**64 - 1, 2**64, 2**100 + 77, 2**121, -2**64 - 5, -2**110])
+def test_constants_of_more_than_64_bits(emulate, number):
+    out, pair = torch.zeros(4, dtype=torch.int64), (1, 3 * number + 1)
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.interpret = emulate == "interpreter"
+        triton.knobs.runtime.emulate = emulate.removeprefix("interpreter")
+        kernel = triton.jit(parts_of_number.fn)
+        kernel[(1, )](out, number, pair)
+        kernel[(1, )](out, number, pair)
+    expected = [number >> 60, number % 1009, pair[1] // number if pair[1] > 0 else -1, number.bit_length() if number > 0 else 0]
+    assert out.tolist() == expected
+
+
+@pytest.mark.parametrize("interpret", [False, True])
+def test_integers_that_do_not_fit_are_refused(interpret):
+    out = torch.zeros(4, dtype=torch.int64)
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.interpret = interpret
+        kernel = triton.jit(parts_of_number.fn)
+        with pytest.raises((OverflowError, triton.CompilationError), match="128 bits|too large"):
+            kernel[(1, )](out, 2**200, (1, 2))
+        with pytest.raises(OverflowError, match="does not fit 64 bits"):
+            triton.jit(double.fn)[(1, )](out, out, 2**64, 16)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 import deuteron as triton
 import deuteron.language as tl
@@ -113,3 +114,31 @@ def wrong_arguments(x, KIND: tl.constexpr):
 def test_wrong_arguments_are_refused(kind, words):
     with pytest.raises(triton.CompilationError, match=words):
         wrong_arguments[(1, )](np.zeros(8, np.int32), kind)
+
+
+@triton.jit
+def strided_block(out_ptr, STRIDE: tl.constexpr):
+    pointer = tl.make_block_ptr(out_ptr, (1, ), (STRIDE, ), (0, ), (16, ), (0, ))
+    tl.store(pointer, tl.full((16, ), 5.0, tl.float32), boundary_check=(0, ))
+
+
+@pytest.mark.parametrize("emulate", ["", "cuda:90", "hip:gfx942"])
+@pytest.mark.parametrize("stride", [2**62, 2**63 - 1, -2**63])
+def test_strides_at_the_edge_of_their_type(emulate, stride):
+    out = torch.zeros(32)
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.emulate = emulate
+        triton.jit(strided_block.fn)[(1, )](out, stride)
+    assert out.tolist() == [5.0] + [0.0] * 31
+
+
+@triton.jit
+def strided_descriptor(out_ptr, STRIDE: tl.constexpr):
+    descriptor = tl.make_tensor_descriptor(out_ptr, [4, 16], [STRIDE, 1], [1, 16])
+    descriptor.store([0, 0], descriptor.load([0, 0]))
+
+
+@pytest.mark.parametrize("stride", [2**125, -2**127])
+def test_strides_of_descriptors_that_fit_no_type_are_refused(stride):
+    with pytest.raises(triton.CompilationError, match="out of range for type int64"):
+        triton.jit(strided_descriptor.fn)[(1, )](torch.zeros(64), stride)

@@ -1,7 +1,11 @@
 """Globals and closures that a kernel was compiled with: what changes them is an error at the next launch."""
 
+import importlib
+import os
+
 import numpy as np
 import pytest
+import torch
 
 import deuteron as triton
 import deuteron.language as tl
@@ -125,3 +129,60 @@ def test_a_name_that_goes_is_an_error(monkeypatch):
     monkeypatch.delitem(globals(), "NUMBER")
     with pytest.raises(RuntimeError, match="Global variable NUMBER has changed since we compiled this kernel"):
         launch(number)
+
+
+NEW_MODULE = """
+import deuteron as triton
+import deuteron.language as tl
+
+
+@triton.jit
+def added(x):
+    return x + {first}
+
+
+@triton.jit
+def kernel(out_ptr):
+    tl.store(out_ptr, added({second}))
+
+
+@triton.jit
+def late(out_ptr):
+    tl.store(out_ptr, added({second}) * 1000)
+"""
+
+
+@pytest.mark.parametrize("interpret", [False, True])
+def test_a_module_that_is_edited_and_loaded_again_is_new_and_its_old_functions_are_old(tmp_path, monkeypatch, interpret):
+    file = tmp_path / f"edited_{interpret}.py"
+    file.write_text(NEW_MODULE.format(first=1, second=2))
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module(file.stem)
+    out = torch.zeros(1)
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.interpret = interpret
+        module.kernel[(1, )](out)
+        assert out.item() == 3
+        old = module.late
+        # Of the same size and age as far as the clock of the files tells; the lines are elsewhere.
+        file.write_text("\n" + NEW_MODULE.format(first=50, second=7))
+        os.utime(file, (1, 1))
+        module = importlib.reload(module)
+        for kernel, expected in ((module.kernel, 57), (module.late, 57000)):
+            kernel[(1, )](out)
+            assert out.item() == expected
+        if not interpret:
+            # Compiled for the first time now: of the text that it was made of. What it calls is found by name.
+            old[(1, )](out)
+            assert out.item() == 52000
+
+
+def test_a_file_that_is_edited_before_the_first_launch(tmp_path, monkeypatch):
+    file = tmp_path / "edited_early.py"
+    file.write_text(NEW_MODULE.format(first=1, second=2))
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module(file.stem)
+    file.write_text(NEW_MODULE.format(first=50, second=7))
+    out = torch.zeros(1)
+    module.kernel[(1, )](out)
+    assert out.item() == 3

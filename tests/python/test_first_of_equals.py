@@ -68,3 +68,42 @@ def test_one_comparison_for_two_values_of_a_lane(kind):
     text = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 4}).asm["ptx"]
     held, exchanged = 8 * 4096 // 128, 8 * 7
     assert len(re.findall(r"\bsetp", text)) < held + 4 * exchanged
+
+
+@triton.jit
+def first_below(a, i, b, j):
+    first = (a > b) | ((a == b) & (i.to(tl.uint32) < j.to(tl.uint32)))
+    return tl.where(first, a, b), tl.where(first, i, j)
+
+
+@triton.jit
+def last_above(a, i, b, j):
+    last = (a > b) | ((a == b) & (j < i))
+    return tl.where(last, a, b), tl.where(last, i, j)
+
+
+@triton.jit
+def places_from(x_ptr, first_ptr, last_ptr, FROM: tl.constexpr, M: tl.constexpr, N: tl.constexpr):
+    m, n = tl.arange(0, M), tl.arange(0, N)
+    x = tl.load(x_ptr + m[:, None] * N + n[None, :])
+    numbers = tl.broadcast_to(tl.arange(FROM, FROM + N)[None, :], (M, N))
+    _, first = tl.reduce((x, numbers), 1, first_below)
+    _, last = tl.reduce((x, numbers.to(tl.uint32)), 1, last_above)
+    tl.store(first_ptr + m, first)
+    tl.store(last_ptr + m, last.to(tl.int32))
+
+
+@pytest.mark.parametrize("emulate", ["interpreter", *TARGETS])
+@pytest.mark.parametrize("start", [0, 5, -3, -60, -64])
+def test_places_below_zero_are_the_last_of_unsigned_numbers(rng, emulate, start):
+    m, n = 8, 64
+    x = rng.integers(0, 3, (m, n)).astype(np.int32)
+    first, last = (torch.full((m, ), -99, dtype=torch.int32) for _ in "12")
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.interpret = emulate == "interpreter"
+        triton.knobs.runtime.emulate = emulate.removeprefix("interpreter")
+        triton.jit(places_from.fn)[(1, )](torch.from_numpy(x), first, last, start, m, n)
+    numbers = (np.arange(n) + start) % 2**32
+    for found, pick in ((first, np.argmin), (last, np.argmax)):
+        where = [pick(np.where(row == row.max(), numbers, -1 if pick is np.argmax else 2**33)) for row in x]
+        assert np.array_equal(found.numpy(), np.array(where) + start)

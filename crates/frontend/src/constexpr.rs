@@ -54,7 +54,8 @@ pub(crate) fn as_float(value: &PyValue) -> Option<f64> {
     }
 }
 
-fn too_large() -> String {
+/// What is said of integers beyond that.
+pub(crate) fn too_large() -> String {
     "integer constant too large: constants have at most 127 bits".to_string()
 }
 
@@ -103,8 +104,11 @@ pub(crate) fn binary(op: Operator, left: &PyValue, right: &PyValue) -> Result<Py
             let items = std::iter::repeat_n(&tuple.items, count).flatten().cloned().collect();
             Ok(PyValue::tuple(items))
         }
-        (Operator::Mult, PyValue::Str(text), PyValue::Int(count)) => {
-            Ok(PyValue::str(&text.repeat(repetitions(*count, text.len())?)))
+        (Operator::Mult, PyValue::Str(text), count) | (Operator::Mult, count, PyValue::Str(text))
+            if as_int(count).is_some() =>
+        {
+            let count = repetitions(as_int(count).expect("it was asked"), text.len())?;
+            Ok(PyValue::str(&text.repeat(count)))
         }
         _ => Err(format!(
             "unsupported operand type(s) for {}: '{}' and '{}'",
@@ -122,7 +126,7 @@ fn int_binary(op: Operator, a: i128, b: i128) -> Result<PyValue, String> {
         Operator::Sub => a.checked_sub(b),
         Operator::Mult => a.checked_mul(b),
         Operator::Div if b == 0 => return Err(zero()),
-        Operator::Div => return Ok(PyValue::Float(a as f64 / b as f64)),
+        Operator::Div => return Ok(PyValue::Float(true_quotient(a, b))),
         Operator::FloorDiv | Operator::Mod if b == 0 => return Err(zero()),
         Operator::FloorDiv => {
             Some(a.wrapping_div_euclid(b) - i128::from(b < 0 && a.wrapping_rem_euclid(b) != 0))
@@ -131,7 +135,10 @@ fn int_binary(op: Operator, a: i128, b: i128) -> Result<PyValue, String> {
             let rest = a.wrapping_rem_euclid(b);
             Some(if b < 0 && rest != 0 { rest + b } else { rest })
         }
-        Operator::Pow if b < 0 => return Ok(PyValue::Float((a as f64).powf(b as f64))),
+        Operator::Pow if b < 0 => return float_power(a as f64, b as f64).map(PyValue::Float),
+        Operator::Pow if (-1..=1).contains(&a) => {
+            Some(if b % 2 == 0 { a.pow(2).max(i128::from(b == 0)) } else { a })
+        }
         Operator::Pow => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)),
         Operator::LShift | Operator::RShift if b < 0 => return Err("negative shift count".to_string()),
         Operator::LShift if b < 127 => a.checked_mul(1 << b),
@@ -150,21 +157,57 @@ fn float_binary(op: Operator, a: f64, b: f64) -> Result<PyValue, String> {
     if divided && b == 0.0 {
         return Err("float division by zero".to_string());
     }
-    let floor_mod = || {
-        let rest = a % b;
-        if rest != 0.0 && (rest < 0.0) != (b < 0.0) { rest + b } else { rest }
+    let floor_mod = || match a % b {
+        0.0 => 0f64.copysign(b),
+        rest if (rest < 0.0) != (b < 0.0) => rest + b,
+        rest => rest,
     };
     let value = match op {
         Operator::Add => a + b,
         Operator::Sub => a - b,
         Operator::Mult => a * b,
         Operator::Div => a / b,
-        Operator::FloorDiv => ((a - floor_mod()) / b).round(),
+        Operator::FloorDiv => match ((a - floor_mod()) / b).round() {
+            0.0 => 0f64.copysign(a / b),
+            quotient => quotient,
+        },
         Operator::Mod => floor_mod(),
-        Operator::Pow => a.powf(b),
+        Operator::Pow => float_power(a, b)?,
         _ => return Err(format!("unsupported operand type(s) for {}: 'float' and 'float'", op.as_str())),
     };
     Ok(PyValue::Float(value))
+}
+
+/// The quotient of two integers, rounded once.
+fn true_quotient(a: i128, b: i128) -> f64 {
+    let (divisor, mut exponent) = (b.unsigned_abs(), 0);
+    let (mut quotient, mut rest) = (a.unsigned_abs() / divisor, a.unsigned_abs() % divisor);
+    // More digits than a float has, below which only whether something is left counts.
+    while quotient >> 64 == 0 && rest != 0 {
+        rest *= 2;
+        quotient = quotient * 2 + u128::from(rest >= divisor);
+        rest -= if rest >= divisor { divisor } else { 0 };
+        exponent -= 1;
+    }
+    let magnitude = (quotient | u128::from(rest != 0)) as f64 * 2f64.powi(exponent);
+    if (a < 0) == (b < 0) { magnitude } else { -magnitude }
+}
+
+/// `a ** b` of floats.
+fn float_power(a: f64, b: f64) -> Result<f64, String> {
+    if a == 0.0 && b < 0.0 {
+        return Err("0.0 cannot be raised to a negative power".to_string());
+    }
+    if a < 0.0 && a.is_finite() && b.is_finite() && b.fract() != 0.0 {
+        return Err(format!(
+            "{} ** {} is a complex number, which kernels do not have",
+            float_text(a),
+            float_text(b)
+        ));
+    }
+    let value = a.powf(b);
+    let is_over = value.is_infinite() && a.is_finite() && b.is_finite();
+    if is_over { Err("the result of `**` is too large for a float".to_string()) } else { Ok(value) }
 }
 
 /// A unary operation.
@@ -194,11 +237,7 @@ pub(crate) fn absolute(value: &PyValue) -> Result<PyValue, String> {
 /// Whether two values are equal, numbers by value.
 pub(crate) fn equal(left: &PyValue, right: &PyValue) -> bool {
     match (number(left), number(right)) {
-        (Some(Number::Int(a)), Some(Number::Int(b))) => a == b,
-        (Some(Number::Float(a)), Some(Number::Float(b))) => a == b,
-        (Some(Number::Int(a)), Some(Number::Float(b))) | (Some(Number::Float(b)), Some(Number::Int(a))) => {
-            a as f64 == b
-        }
+        (Some(a), Some(b)) => order_of_numbers(a, b) == Some(Ordering::Equal),
         (None, None) => match (left, right) {
             (PyValue::Tuple(a), PyValue::Tuple(b)) => {
                 a.items.len() == b.items.len() && a.items.iter().zip(&b.items).all(|(a, b)| equal(a, b))
@@ -265,16 +304,23 @@ fn order(left: &PyValue, right: &PyValue) -> Option<Option<Ordering>> {
         }
         return Some(Some(a.items.len().cmp(&b.items.len())));
     }
-    Some(match (number(left)?, number(right)?) {
+    Some(order_of_numbers(number(left)?, number(right)?))
+}
+
+/// The order of two numbers, exactly; none with a NaN.
+fn order_of_numbers(left: Number, right: Number) -> Option<Ordering> {
+    match (left, right) {
         (Number::Int(a), Number::Int(b)) => Some(a.cmp(&b)),
-        (a, b) => {
-            let float = |value: Number| match value {
-                Number::Int(value) => value as f64,
-                Number::Float(value) => value,
-            };
-            float(a).partial_cmp(&float(b))
-        }
-    })
+        (Number::Float(a), Number::Float(b)) => a.partial_cmp(&b),
+        (Number::Float(_), Number::Int(_)) => order_of_numbers(right, left).map(Ordering::reverse),
+        // Beyond all integers here, the cast gives the last of them.
+        (Number::Int(a), Number::Float(b)) => match a.cmp(&(b as i128)) {
+            _ if b.is_nan() => None,
+            _ if b.abs() >= 2f64.powi(127) => 0f64.partial_cmp(&b),
+            Ordering::Equal => 0f64.partial_cmp(&b.fract()),
+            order => Some(order),
+        },
+    }
 }
 
 /// `int(value)`.
@@ -422,6 +468,51 @@ mod tests {
         assert_eq!(unary(UnaryOp::Invert, &int(5)), Ok(int(-6)));
         assert!(unary(UnaryOp::USub, &int(i128::MIN)).is_err());
         assert_eq!(binary(Operator::FloorDiv, &int(i128::MIN), &int(1)), Ok(int(i128::MIN)));
+    }
+
+    #[test]
+    fn numbers_are_exact_or_rounded_once() {
+        let float = PyValue::Float;
+        let large = (1 << 53) + 1;
+        assert!(!equal(&int(large), &float(2f64.powi(53))));
+        assert_eq!(compare(CmpOp::Gt, &int(large), &float(2f64.powi(53))), Ok(true));
+        assert_eq!(compare(CmpOp::Lt, &float(-0.5), &int(0)), Ok(true));
+        assert_eq!(compare(CmpOp::Lt, &int(i128::MAX), &float(2f64.powi(127))), Ok(true));
+        assert_eq!(compare(CmpOp::GtE, &int(0), &float(f64::NEG_INFINITY)), Ok(true));
+        for (op, a, b, expected) in [
+            (Operator::Div, int(10i128.pow(30) + 1), int(10i128.pow(28) - 7), 100.0 + 7e-26),
+            (Operator::Div, int(large * 3), int(3), 2f64.powi(53)),
+            (Operator::Div, int((1 << 54) + 3), int((1 << 53) + 1), 2.0),
+            (Operator::Div, int(-1), int(3), -1.0 / 3.0),
+            (Operator::Div, int(1), int(i128::MIN), -(2f64.powi(-127))),
+            (Operator::Mod, float(-4.0), float(2.0), 0.0),
+            (Operator::Mod, float(4.0), float(-2.0), -0.0),
+            (Operator::FloorDiv, float(-0.0), float(2.0), -0.0),
+            (Operator::FloorDiv, float(-7.5), float(2.0), -4.0),
+            (Operator::Pow, int(2), int(-2), 0.25),
+        ] {
+            let Ok(PyValue::Float(found)) = binary(op, &a, &b) else { panic!("{a:?} {op} {b:?}") };
+            assert_eq!(found.to_bits(), expected.to_bits(), "{a:?} {op} {b:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn powers_are_pythons() {
+        let (minus_eight, zero, half) = (PyValue::Float(-8.0), PyValue::Float(0.0), PyValue::Float(0.5));
+        for (base, exponent, expected) in
+            [(1, i128::MAX, 1), (-1, i128::MAX, -1), (-1, 1 << 40, 1), (0, 0, 1), (0, 9, 0)]
+        {
+            assert_eq!(
+                binary(Operator::Pow, &int(base), &int(exponent)),
+                Ok(int(expected)),
+                "{base} ** {exponent}"
+            );
+        }
+        assert!(binary(Operator::Pow, &minus_eight, &half).unwrap_err().contains("complex"));
+        assert!(binary(Operator::Pow, &zero, &int(-1)).unwrap_err().contains("negative power"));
+        assert!(binary(Operator::Pow, &int(0), &int(-1)).unwrap_err().contains("negative power"));
+        assert!(binary(Operator::Pow, &PyValue::Float(2.0), &int(1024)).unwrap_err().contains("too large"));
+        assert_eq!(binary(Operator::Mult, &int(2), &PyValue::str("ab")), Ok(PyValue::str("abab")));
     }
 
     #[test]

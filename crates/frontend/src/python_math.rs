@@ -57,7 +57,7 @@ const TWO: [(&str, Function); 6] = [
     ("hypot", f64::hypot),
     ("copysign", f64::copysign),
     ("fmod", |x, y| x % y),
-    ("remainder", |x, y| x - y * (x / y).round_ties_even()),
+    ("remainder", remainder),
 ];
 
 /// Functions of one float that ask something of it.
@@ -68,8 +68,26 @@ const QUESTIONS: [(&str, Question); 3] =
 const WHOLE: [(&str, Function); 3] =
     [("ceil", |x, _| x.ceil()), ("floor", |x, _| x.floor()), ("trunc", |x, _| x.trunc())];
 
+/// Functions whose results may be too large for a float; what others give beyond that is a pole.
+const OVER: [&str; 7] = ["exp", "exp2", "expm1", "sinh", "cosh", "pow", "hypot"];
+
+/// Functions that give infinity then, as Python's do.
+const NEVER_OVER: [&str; 2] = ["degrees", "ulp"];
+
 /// Functions of integers, and those with a number of arguments that varies.
 const OTHERS: [&str; 5] = ["log", "gcd", "lcm", "isqrt", "prod"];
+
+/// What is left of `x` when the nearest multiple of `y` is taken away, the even one of two.
+fn remainder(x: f64, y: f64) -> f64 {
+    if y.is_infinite() && x.is_finite() {
+        return x;
+    }
+    let (size, step) = (x.abs(), y.abs());
+    let rest = size % step;
+    let more = step - rest;
+    let nearest = if rest < more || rest == more && (size - rest) * 0.5 % step == 0.0 { rest } else { -more };
+    nearest * 1f64.copysign(x)
+}
 
 /// Whether the module has such a function.
 pub(crate) fn has(name: &str) -> bool {
@@ -93,8 +111,14 @@ pub(crate) fn call(name: &str, args: &[PyValue]) -> Result<PyValue, String> {
     };
     let x = float(0)?;
     let domain = |value: f64| {
-        let invented = value.is_nan() && !args.iter().filter_map(constexpr::as_float).any(f64::is_nan);
-        if invented { Err("math domain error".to_owned()) } else { Ok(PyValue::Float(value)) }
+        let given = |holds: fn(f64) -> bool| args.iter().filter_map(constexpr::as_float).all(holds);
+        match value {
+            value if value.is_nan() && given(|value| !value.is_nan()) => Err("math domain error".to_owned()),
+            value if value.is_infinite() && given(f64::is_finite) && !NEVER_OVER.contains(&name) => {
+                Err(if OVER.contains(&name) { "math range error" } else { "math domain error" }.to_owned())
+            }
+            value => Ok(PyValue::Float(value)),
+        }
     };
     let of = |table: &'static [(&'static str, Function)]| {
         table.iter().find(|(own, _)| *own == name).map(|(_, function)| function)
@@ -118,6 +142,8 @@ pub(crate) fn call(name: &str, args: &[PyValue]) -> Result<PyValue, String> {
     }
     match name {
         "log" if x <= 0.0 => Err("math domain error".to_owned()),
+        "log" if args.len() > 1 && float(1)? <= 0.0 => Err("math domain error".to_owned()),
+        "log" if args.len() > 1 && float(1)? == 1.0 => Err("float division by zero".to_owned()),
         "log" if args.len() > 1 => Ok(PyValue::Float(x.ln() / float(1)?.ln())),
         "log" => Ok(PyValue::Float(x.ln())),
         _ => Err(format!("module 'math' has no attribute '{name}', or it cannot be used here")),
@@ -139,22 +165,25 @@ fn integers(name: &str, args: &[PyValue]) -> Option<Result<PyValue, String>> {
     let Some(values) = values else {
         return Some(Err(format!("math.{name}() takes integers")));
     };
-    let divisor = |a: i128, b: i128| {
-        let (mut a, mut b) = (a.abs(), b.abs());
-        while b != 0 {
-            (a, b) = (b, a % b);
-        }
-        a
-    };
+    let sizes = values.iter().map(|value| value.unsigned_abs());
     let result = match (name, values.as_slice()) {
-        ("gcd", values) => values.iter().copied().fold(0, divisor),
-        ("lcm", values) => {
-            values.iter().copied().fold(1, |a, b| if b == 0 { 0 } else { a / divisor(a, b) * b }).abs()
-        }
-        ("isqrt", [value]) if *value >= 0 => value.isqrt(),
+        ("gcd", _) => Some(sizes.fold(0, divisor)),
+        ("lcm", _) => sizes.into_iter().try_fold(1, |a: u128, b| {
+            if a == 0 || b == 0 { Some(0) } else { (a / divisor(a, b)).checked_mul(b) }
+        }),
+        ("isqrt", [value]) if *value >= 0 => Some(value.unsigned_abs().isqrt()),
         _ => return Some(Err(format!("math.{name}(): wrong arguments"))),
     };
-    Some(Ok(PyValue::Int(result)))
+    let result = result.and_then(|result| i128::try_from(result).ok());
+    Some(result.map(PyValue::Int).ok_or_else(constexpr::too_large))
+}
+
+/// The greatest number that divides both.
+fn divisor(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 #[cfg(test)]
@@ -185,6 +214,17 @@ mod tests {
         }
         assert_eq!(call("sqrt", &[int(-1)]), Err("math domain error".into()));
         assert!(call("sqrt", &[]).is_err() && call("sqrt", &[PyValue::str("x")]).is_err());
+        assert_eq!(call("log2", &[int(0)]), Err("math domain error".into()));
+        assert_eq!(call("exp", &[int(1000)]), Err("math range error".into()));
+        assert_eq!(call("exp", &[float(f64::INFINITY)]), Ok(float(f64::INFINITY)));
+        assert!(call("log", &[int(4), int(1)]).is_err());
+        for (x, y, expected) in
+            [(1e300, 3.0, 1e300 % 3.0), (5.0, 2.0, 1.0), (7.0, 2.0, -1.0), (-5.0, 2.0, -1.0)]
+        {
+            assert_eq!(call("remainder", &[float(x), float(y)]), Ok(float(expected)), "{x} {y}");
+        }
+        assert_eq!(call("gcd", &[int(i128::MIN), int(6)]), Ok(int(2)));
+        assert!(call("lcm", &[int(3i128.pow(80)), int(2i128.pow(100))]).unwrap_err().contains("too large"));
         assert_eq!(constant("inf"), Some(float(f64::INFINITY)));
         assert!(!has("frexp") && constant("sqrt").is_none());
     }

@@ -189,10 +189,11 @@ fn positive(name: &str, value: Option<&OptionValue>, default: i64) -> Result<u32
     };
     // Zero stages are what some kernels write for "no pipelining".
     let least = i64::from(name != "num_stages");
+    let bound = if value < least { format!("least {least}") } else { format!("most {}", u32::MAX) };
     u32::try_from(value)
         .ok()
         .filter(|_| value >= least)
-        .ok_or_else(|| RuntimeError::Value(format!("{name} must be at least {least}, and is {value}")))
+        .ok_or_else(|| RuntimeError::Value(format!("{name} must be at {bound}, and is {value}")))
 }
 
 fn flag(name: &str, value: Option<&OptionValue>) -> Result<Option<bool>, RuntimeError> {
@@ -252,6 +253,8 @@ mod tests {
         assert_eq!(text("num_warps", OptionValue::Int(6)), "num_warps must be a power of 2, and is 6");
         assert_eq!(text("num_warps", OptionValue::Int(0)), "num_warps must be at least 1, and is 0");
         assert_eq!(text("num_stages", OptionValue::Int(-1)), "num_stages must be at least 0, and is -1");
+        let large = text("num_warps", OptionValue::Int(1 << 40));
+        assert_eq!(large, "num_warps must be at most 4294967295, and is 1099511627776");
         assert_eq!(
             text("num_ctas", OptionValue::Str("x".into())),
             "num_ctas must be an integer, and is \"x\""

@@ -97,16 +97,16 @@ impl Ctx<'_> {
         if step == 0 {
             return Err(self.error("tl.static_range step must not be zero"));
         }
-        let span = if step > 0 { end - start } else { start - end };
-        let count = if span <= 0 { 0 } else { (span - 1) / step.abs() + 1 };
-        if count > MAX_UNROLLED {
+        let span = if step > 0 { end.saturating_sub(start) } else { start.saturating_sub(end) };
+        let count = if span <= 0 { 0 } else { (span.unsigned_abs() - 1) / step.unsigned_abs() + 1 };
+        let Some(count) = i128::try_from(count).ok().filter(|&count| count <= MAX_UNROLLED) else {
             return Err(self.error_help(
                 format!(
                     "tl.static_range would be unrolled {count} times, at most {MAX_UNROLLED} are sensible"
                 ),
                 "use `range`",
             ));
-        }
+        };
         for index in 0..count {
             let value = Val::int(start + index * step);
             if self.unrolled_body(stmt, value)? == Iterations::Enough {
@@ -114,6 +114,19 @@ impl Ctx<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A bound or step of a loop. Loops compare signed numbers: a constant that fits no signed type of 32 bits has 64.
+    fn bound(&mut self, val: &Val, what: &str) -> Res<Tensor> {
+        let tensor = self.tensor_from(val)?;
+        let Some(value) = val.to_py().and_then(|value| constexpr::as_int(&value)) else { return Ok(tensor) };
+        match tensor.ty.scalar.dtype() {
+            Some(DType::UInt32) => self.cast(tensor, DType::Int64),
+            Some(DType::UInt64) => {
+                Err(self.error(format!("the {what} is {value}, and loops count to {}", i64::MAX)))
+            }
+            _ => Ok(tensor),
+        }
     }
 
     /// Bounds and step in one integer type. A negative constant step is counted upwards from zero and reversed.
@@ -127,8 +140,8 @@ impl Ctx<'_> {
         for (val, what) in [(&range.start, "lower bound"), (&range.end, "upper bound"), (&range.step, "step")]
         {
             let tensor = match (what, step) {
-                ("step", Some(step)) if negative => self.tensor_from(&Val::int(-step))?,
-                _ => self.tensor_from(val)?,
+                ("step", Some(step)) if negative => self.bound(&Val::int(step.saturating_neg()), what)?,
+                _ => self.bound(val, what)?,
             };
             if !tensor.ty.scalar.is_number(DType::is_int) {
                 return Err(self.error_help(

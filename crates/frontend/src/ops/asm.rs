@@ -9,6 +9,9 @@ use crate::value::PyValue;
 use ir::{Attr, Type};
 use ttir::ops::extern_call;
 
+/// The most elements that the instructions run for at a time.
+const MAX_PACK: u32 = 1024;
+
 pub(super) static TABLE: &[Builtin] =
     &[op("tl.inline_asm_elementwise", "asm, constraints, args, dtype, is_pure, pack", inline_asm)];
 
@@ -41,13 +44,16 @@ fn inline_asm(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let (asm, constraints) = (args.text(ctx, "asm")?, args.text(ctx, "constraints")?);
     let constraints: Vec<&str> = constraints.split(',').map(str::trim).collect();
     let (pack, pure) = (args.int(ctx, "pack")?, args.bool(ctx, "is_pure")?);
-    let words = |types: &[Ty]| types.iter().map(|ty| words_of(ty, pack as u64)).sum::<u64>();
+    let Some(pack) = u32::try_from(pack).ok().filter(|pack| (1..=MAX_PACK).contains(pack)) else {
+        return Err(ctx.error(format!("inline_asm_elementwise: pack is {pack}, and is from 1 to {MAX_PACK}")));
+    };
+    let words = |types: &[Ty]| types.iter().map(|ty| words_of(ty, pack.into())).sum::<u64>();
     let given: Vec<Ty> = tensors.iter().map(|tensor| tensor.ty.clone()).collect();
     check_count(ctx, &constraints, (words(&results), words(&given)))?;
     let attrs = [
         Some(Attr::str(&asm)),
         Some(Attr::str(&constraints.join(","))),
-        Some(Attr::int(pack as i64, Type::int(32))),
+        Some(Attr::int(pack.into(), Type::int(32))),
         Some(Attr::Bool(pure)),
     ];
     let values: Vec<ir::Value> = tensors.iter().map(|tensor| tensor.value).collect();

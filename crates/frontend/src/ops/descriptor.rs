@@ -96,9 +96,8 @@ fn described(ctx: &mut Ctx<'_>, args: &Args, address: Option<&Tensor>) -> Res<Va
         let found = strides[rank - 1].describe();
         return Err(ctx.error(format!("Tensor descriptor last dim must be 1 but got {found}")));
     }
-    if let Some(stride) =
-        strides[..rank - 1].iter().filter_map(known).find(|stride| stride * i128::from(bytes) % 16 != 0)
-    {
+    let is_aligned = |stride: &i128| stride.wrapping_mul(bytes.into()) % 16 == 0;
+    if let Some(stride) = strides[..rank - 1].iter().filter_map(known).find(|stride| !is_aligned(stride)) {
         return Err(ctx.error(format!(
             "Tensor descriptor strides must be 16-byte aligned, but got a stride of {stride} * {bytes} bytes"
         )));

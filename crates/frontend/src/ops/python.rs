@@ -172,7 +172,9 @@ fn tl_range(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let mut attrs: Vec<(&'static DeclaredKey, Attr)> = Vec::new();
     for (name, key) in [("num_stages", &control::NUM_STAGES), ("loop_unroll_factor", &control::UNROLL)] {
         if let Some(value) = args.optional_int(ctx, name)? {
-            attrs.push((key, Attr::i32(value as i32)));
+            let held = i32::try_from(value);
+            let held = held.map_err(|_| ctx.error(format!("{name} is {value}, which fits no 32 bits")))?;
+            attrs.push((key, Attr::i32(held)));
         }
     }
     for (name, key) in [

@@ -8,9 +8,9 @@ use super::kind::{Kind, kind_of};
 use super::nesting;
 use super::number::number;
 use frontend::Scalar;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::intern;
-use pyo3::prelude::{Borrowed, Py, PyAny, PyResult, Python};
+use pyo3::prelude::{Borrowed, Py, PyAny, PyErr, PyResult, Python};
 use pyo3::types::{
     PyAnyMethods, PyDict, PyDictMethods, PyList, PyListMethods, PyTuple, PyTupleMethods, PyType,
 };
@@ -142,9 +142,14 @@ pub(crate) fn write_number(
     kind: Kind,
     key: &mut LaunchKey,
 ) -> PyResult<bool> {
+    let is_wide = |error: &PyErr| kind == Kind::Int && error.is_instance_of::<PyOverflowError>(object.py());
+    let value = match number(object, kind) {
+        Err(error) if is_wide(&error) => return Ok(false),
+        value => value?,
+    };
     match kind {
         Kind::None => key.none(),
-        _ => match number(object, kind)? {
+        _ => match value {
             Some(Argument::Bool(value)) => key.bool(value),
             Some(Argument::Int(value)) => key.int(value),
             Some(Argument::Float(value)) => key.float(value),

@@ -36,6 +36,8 @@ pub(crate) struct JitFunction {
     pub(crate) signature: PyOnceLock<Py<PyAny>>,
     pub(crate) described: PyOnceLock<Py<PyList>>,
     pub(crate) variants: Variants,
+    /// The lines of its file when it was made.
+    pub(crate) lines: Option<Py<PyList>>,
     pub(crate) text: Mutex<Option<FunctionRef>>,
     /// Whether the Python function was taken away, so that the rest can be pickled.
     pub(crate) is_detached: AtomicBool,
@@ -67,7 +69,7 @@ impl JitFunction {
         if let Some(text) = me.text.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
             return Ok(text.clone());
         }
-        let (source, file, first_line) = find_source(me.function.bind(this.py()))?;
+        let (source, file, first_line) = find_source(me.function.bind(this.py()), me.lines.as_ref())?;
         Ok(me.set_text(this.py(), source, file, first_line))
     }
 

@@ -2,15 +2,35 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
-use pyo3::prelude::{Bound, PyAny, PyResult};
+use pyo3::prelude::{Bound, Py, PyAny, PyResult};
 use pyo3::types::{PyAnyMethods, PyList, PyListMethods};
 
-/// The text as in the file, the file and the first line.
-pub(crate) fn find_source(function: &Bound<'_, PyAny>) -> PyResult<(String, String, u32)> {
+/// The lines of the file that a function comes from as they are now; none where Python finds no file. Asked when the
+/// function is made: whoever edits the file and loads it again has new functions, and the old ones are what they were.
+pub(crate) fn lines_now<'py>(function: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyList>>> {
+    let py = function.py();
+    let file = function.getattr(intern!(py, "__code__"))?.getattr(intern!(py, "co_filename"))?;
+    let globals = function.getattr_opt(intern!(py, "__globals__"))?;
+    let linecache = py.import(intern!(py, "linecache"))?;
+    linecache.call_method1(intern!(py, "checkcache"), (&file,))?;
+    let lines = linecache.call_method1(intern!(py, "getlines"), (file, globals))?;
+    Ok(lines.cast_into::<PyList>().ok().filter(|lines| !lines.is_empty()))
+}
+
+/// The text as in the file, the file and the first line. `lines` are those of [`lines_now`] when the function was made.
+pub(crate) fn find_source(
+    function: &Bound<'_, PyAny>,
+    lines: Option<&Py<PyList>>,
+) -> PyResult<(String, String, u32)> {
     let py = function.py();
     let code = function.getattr(intern!(py, "__code__"))?;
     let file: String = code.getattr(intern!(py, "co_filename"))?.extract()?;
-    if let Some((source, first_line)) = quick_source(function, &code, &file)? {
+    let lines = match lines {
+        Some(lines) => Some(lines.bind(py).clone()),
+        None => lines_now(function)?,
+    };
+    let quick = lines.map(|lines| quick_source(&code, &lines)).transpose()?.flatten();
+    if let Some((source, first_line)) = quick {
         return Ok((source, file, first_line));
     }
     let found = py.import("inspect")?.call_method1("getsourcelines", (function,)).map_err(|error| {
@@ -26,17 +46,10 @@ pub(crate) fn find_source(function: &Bound<'_, PyAny>) -> PyResult<(String, Stri
 
 /// The text by the lines that Python keeps of the file, which spares the milliseconds that `inspect` takes. `None`
 /// where that does not show a definition of this name; `inspect` then has its say.
-fn quick_source(
-    function: &Bound<'_, PyAny>,
-    code: &Bound<'_, PyAny>,
-    file: &str,
-) -> PyResult<Option<(String, u32)>> {
-    let py = function.py();
+fn quick_source(code: &Bound<'_, PyAny>, lines: &Bound<'_, PyList>) -> PyResult<Option<(String, u32)>> {
+    let py = code.py();
     let first_line: u32 = code.getattr(intern!(py, "co_firstlineno"))?.extract()?;
-    let globals = function.getattr(intern!(py, "__globals__"))?;
-    let lines = py.import("linecache")?.call_method1("getlines", (file, globals))?;
-    let Ok(lines) = lines.cast_into::<PyList>() else { return Ok(None) };
-    let Some(text) = first_definition(&lines, first_line.max(1) as usize - 1)? else { return Ok(None) };
+    let Some(text) = first_definition(lines, first_line.max(1) as usize - 1)? else { return Ok(None) };
     let name: String = code.getattr(intern!(py, "co_name"))?.extract()?;
     Ok(text.contains(&format!("def {name}")).then_some((text, first_line)))
 }

@@ -9,7 +9,7 @@ use crate::kernel::function::{JitFunction, next_id};
 use crate::kernel::grid::Grid;
 use crate::kernel::listed::forget_kernels;
 use crate::kernel::params::{Param, ParamKind, Unspecialized, entries, params_of};
-use crate::kernel::source_text::{find_source, from_definition};
+use crate::kernel::source_text::{find_source, from_definition, lines_now};
 use crate::kernel::variants::Variants;
 use frontend::Extensions;
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError, PyValueError};
@@ -75,6 +75,7 @@ impl JitFunction {
             signature: PyOnceLock::new(),
             described: PyOnceLock::new(),
             variants: Variants::default(),
+            lines: lines_now(function)?.map(Bound::unbind),
             text: Mutex::new(None),
             is_detached: AtomicBool::new(false),
             addressing: Mutex::new(None),
@@ -383,11 +384,12 @@ impl JitFunction {
     /// function may call, or be called with, this one.
     fn _unsafe_update_src(slf: &Bound<'_, Self>, new_src: String) -> PyResult<()> {
         // The first text is kept with its decorators, so that who goes back to it finds what it was compiled to.
-        let (source, file, first_line) = find_source(slf.get().function.bind(slf.py()))?;
+        let me = slf.get();
+        let (source, file, first_line) = find_source(me.function.bind(slf.py()), me.lines.as_ref())?;
         let (definition, decorators) = from_definition(&source);
         let (text, first_line) =
             if definition == new_src { (source, first_line) } else { (new_src, first_line + decorators) };
-        slf.get().set_text(slf.py(), text, file, first_line);
+        me.set_text(slf.py(), text, file, first_line);
         forget_kernels(slf.py())
     }
 

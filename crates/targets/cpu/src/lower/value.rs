@@ -80,7 +80,7 @@ impl Lanes {
 
     /// Sum.
     pub(crate) fn add(&self, other: &Lanes) -> Lanes {
-        Lanes(self.0.iter().zip(other.0.iter()).map(|(a, b)| a + b).collect())
+        Lanes(self.0.iter().zip(other.0.iter()).map(|(a, b)| a.wrapping_add(*b)).collect())
     }
 
     /// Whether all lanes are zero.
@@ -90,8 +90,9 @@ impl Lanes {
 
     /// The distance between neighbouring lanes, if it is the same everywhere. A single lane has distance 1.
     pub(crate) fn stride(&self) -> Option<i64> {
-        let stride = if self.0.len() > 1 { self.0[1] - self.0[0] } else { 1 };
-        let even = self.0.iter().enumerate().all(|(at, &lane)| lane == self.0[0] + at as i64 * stride);
+        let stride = if self.0.len() > 1 { self.0[1].wrapping_sub(self.0[0]) } else { 1 };
+        let place = |at: usize| self.0[0].wrapping_add((at as i64).wrapping_mul(stride));
+        let even = self.0.iter().enumerate().all(|(at, &lane)| lane == place(at));
         (even && self.0[0] == 0).then_some(stride)
     }
 }
