@@ -65,4 +65,7 @@ def test_products(rng, emulate, m, n, k, block, stages, nested):
     expected = a[:, :k].double() @ b[:, :k].double().T
     assert np.array_equal(c.numpy(), expected.numpy())
     if emulate.startswith("cuda"):
-        assert "async_copy_global_to_local" in compiled.asm["ttgir"], "copies begin ahead"
+        text = compiled.asm["ttgir"]
+        assert "async_copy_global_to_local" in text, "copies begin ahead"
+        whole = [line for line in text.splitlines() if "convert_layout" in line and f"<{bm}x{bn}xf32" in line]
+        assert all(line.startswith(" " * 8) for line in whole), "sums are converted where a tile ends"

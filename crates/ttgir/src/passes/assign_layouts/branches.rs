@@ -1,8 +1,8 @@
 //! Conversions that one branch alone wants are done in that branch.
 //!
 //! ```text
-//! %c = ttg.convert_layout %acc              scf.if %is_last {
-//! scf.if %is_last {                   =>      %c = ttg.convert_layout %acc
+//! %c = convert %acc                         scf.if %is_last {
+//! scf.if %is_last {                   =>      %c = convert %acc
 //!   tt.store %p, %c                           tt.store %p, %c
 //! }                                         }
 //! ```
@@ -10,14 +10,13 @@
 //! They stand behind what they convert at first, in front of every use: in a loop that goes from tile to tile the sums
 //! of each iteration would go through shared memory, of which the last of a tile are stored.
 
-use crate::ops::convert::CONVERT_LAYOUT;
-use ir::{Block, Module, Op};
+use ir::{Block, Module, Op, Traits};
 use ttir::ops::control::IF;
 
 /// Moves conversions into the branches that want them.
 pub(super) fn convert_in_branches(module: &mut Module, function: Op) {
     let conversions: Vec<Op> =
-        module.walk(function).into_iter().filter(|&op| module.is(op, &CONVERT_LAYOUT)).collect();
+        module.walk(function).into_iter().filter(|&op| module.has(op, Traits::RELAYOUT)).collect();
     // The last first: what one conversion converts may be another's result.
     for &op in conversions.iter().rev() {
         while let Some(user) = first_in_branch(module, op) {
