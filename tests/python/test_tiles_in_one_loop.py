@@ -13,7 +13,7 @@ TARGETS = ["", "cuda:90", "cuda:80", "hip:gfx942"]
 
 @triton.jit
 def tiles(a_ptr, b_ptr, c_ptr, M, N, K, stride_a, stride_b, PROGRAMS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-          BK: tl.constexpr, STAGES: tl.constexpr, NESTED: tl.constexpr):
+          BK: tl.constexpr, STAGES: tl.constexpr, ORDER: tl.constexpr):
     columns = tl.cdiv(N, BN)
     count = tl.cdiv(M, BM) * columns
     steps = tl.cdiv(K, BK)
@@ -27,7 +27,12 @@ def tiles(a_ptr, b_ptr, c_ptr, M, N, K, stride_a, stride_b, PROGRAMS: tl.constex
         step = tl.where(step == steps - 1, 0, step + 1)
         if step == 0:
             tile += PROGRAMS
-            if NESTED and tile // columns % 2 == 1:
+            if ORDER == "grouped":
+                # Behind the last tile no row is left, and this divides by zero, of which nothing may be seen.
+                first = tile // (2 * columns) * 2
+                rows = min(tl.cdiv(M, BM) - first, 2)
+                row, column = first + tile % rows, tile % (2 * columns) // rows
+            elif ORDER == "snake" and tile // columns % 2 == 1:
                 row, column = tile // columns, columns - 1 - tile % columns
             else:
                 row, column = tile // columns, tile % columns
@@ -47,13 +52,16 @@ def tiles(a_ptr, b_ptr, c_ptr, M, N, K, stride_a, stride_b, PROGRAMS: tl.constex
 
 
 @pytest.mark.parametrize("emulate", TARGETS)
-@pytest.mark.parametrize("m, n, k, block, stages, nested", [
-    (130, 70, 96, (64, 32, 32), 3, False),
-    (64, 64, 40, (64, 64, 64), 2, False),
-    (200, 40, 130, (64, 32, 64), 4, True),
-    (33, 97, 32, (32, 32, 32), 4, False),
+@pytest.mark.parametrize("m, n, k, block, stages, order", [
+    (130, 70, 96, (64, 32, 32), 3, "rows"),
+    (64, 64, 40, (64, 64, 64), 2, "rows"),
+    (200, 40, 130, (64, 32, 64), 4, "snake"),
+    (33, 97, 32, (32, 32, 32), 4, "snake"),
+    (200, 40, 130, (64, 32, 64), 4, "grouped"),
+    (150, 97, 64, (32, 32, 32), 3, "grouped"),
+    (64, 40, 40, (32, 32, 32), 4, "grouped"),
 ])
-def test_products(rng, emulate, m, n, k, block, stages, nested):
+def test_products(rng, emulate, m, n, k, block, stages, order):
     bm, bn, bk = block
     pitch = -(-k // 16) * 16
     a = torch.from_numpy(rng.integers(-4, 5, (m, pitch)).astype(np.float32)).half()
@@ -61,7 +69,7 @@ def test_products(rng, emulate, m, n, k, block, stages, nested):
     c = torch.full((m, n), float("nan"))
     with triton.knobs.runtime.scope():
         triton.knobs.runtime.emulate = emulate
-        compiled = triton.jit(tiles.fn)[(3, )](a, b, c, m, n, k, pitch, pitch, 3, bm, bn, bk, stages, nested)
+        compiled = triton.jit(tiles.fn)[(3, )](a, b, c, m, n, k, pitch, pitch, 3, bm, bn, bk, stages, order)
     expected = a[:, :k].double() @ b[:, :k].double().T
     assert np.array_equal(c.numpy(), expected.numpy())
     if emulate.startswith("cuda"):
