@@ -233,6 +233,15 @@ def test_a_load_names_what_is_missing(rng):
         load[(1, )](desc)
 
 
+@pytest.mark.parametrize("interpret", [False, True])
+def test_a_descriptor_is_an_address_of_64_bits(interpret):
+    def load(desc):
+        tl._experimental_descriptor_load(desc, [0], [16], tl.float32)
+
+    with pytest.raises(Exception, match="or their address as an integer of 64 bits"):
+        triton.jit(load, interpret=interpret)[(1, )](12345)
+
+
 def test_the_names_are_there():
     assert "nv_tma_desc_type" in dir(tl)
     assert issubclass(tl.nv_tma_desc_type, tl.pointer_type)

@@ -19,6 +19,8 @@ def _described(desc, block: tl.constexpr, dtype: tl.constexpr):
                          "`triton.runtime.driver.active.utils.fill_2d_tma_descriptor` or `fill_1d_tma_descriptor`")
         base, rows, columns = desc[0], desc[1], desc[2]
     else:
+        tl.static_assert(desc.dtype.is_ptr() or desc.dtype.is_int64() or desc.dtype.is_uint64(),
+                         "a descriptor is a pointer to the 128 bytes of one, or their address as an integer of 64 bits")
         words = desc.to(tl.pointer_type(tl.int64), bitcast=True)
         base, rows, columns = tl.load(words + 1), tl.load(words + 2).to(tl.int32), tl.load(words + 3).to(tl.int32)
     base = tl.multiple_of(base.to(tl.pointer_type(dtype), bitcast=True), 16)
