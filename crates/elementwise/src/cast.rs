@@ -4,7 +4,9 @@ use crate::small_float::{as_wide, narrow_to, narrow_toward_zero};
 use crate::{Ctx, Elems, Entry, Result, Rounding};
 use ir::FloatKind;
 use llir::{Op, Type, Value};
+use ttir::interval::Interval;
 use ttir::ops::arith_cast::{self, FpToFpOp};
+use ttir::ops::forms::UnaryOp;
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[
@@ -44,7 +46,8 @@ fn resize(ctx: &mut Ctx<'_, '_>, op: Op, elems: &Elems<'_>, value: Value) -> Val
 }
 
 /// Integers narrower than what the machine converts are widened first; formats narrower than binary32 are reached
-/// through it, or through binary64 where the integer has more than 24 bits, so that it is rounded once.
+/// through it, to which GPUs convert integers faster than to any other, or through binary64 where the integer may need
+/// more than 24 bits and no instruction rounds it once.
 pub(crate) fn from_int(ctx: &mut Ctx<'_, '_>, signed: bool, elems: &Elems<'_>, value: Value) -> Value {
     let bits = ctx.b.ty(value).lane_bits();
     let least = ctx.target.abilities().widths.divide;
@@ -54,15 +57,26 @@ pub(crate) fn from_int(ctx: &mut Ctx<'_, '_>, signed: bool, elems: &Elems<'_>, v
         (true, true) => ctx.b.resize_signed(value, int),
         (false, true) => ctx.b.resize_unsigned(value, int),
     };
+    let is_direct = ctx.target.abilities().halves_from_int;
     let through = match elems.result.as_float() {
-        Some(FloatKind::F32) => Type::F32,
         Some(FloatKind::F64) => Type::F64,
-        _ if bits > 24 => Type::F64,
-        _ => Type::F32,
+        Some(FloatKind::F32) => Type::F32,
+        _ if bits <= 24 || is_small(signed, elems) => Type::F32,
+        Some(FloatKind::F16) if is_direct => Type::F16,
+        _ => Type::F64,
     };
     let through = ctx.like(value, through);
     let float = ctx.b.cast(if signed { Op::SITOFP } else { Op::UITOFP }, wide, through);
     narrow_to(ctx, elems.result, float)
+}
+
+/// Whether the code shows that the integer that is converted has no more bits than the significand of binary32.
+fn is_small(signed: bool, elems: &Elems<'_>) -> bool {
+    if elems.operands.len() != 1 {
+        return false;
+    }
+    let least = if signed { -(1 << 24) } else { 0 };
+    Interval::of(elems.module, UnaryOp::new(elems.module, elems.op).src()).is_some_and(|of| of.low >= least && of.high <= 1 << 24)
 }
 
 /// Integers narrower than what the machine converts come through that width: in range that changes nothing.

@@ -87,6 +87,8 @@ pub struct Abilities {
     pub widths: Widths,
     /// What becomes of a division by zero, and of one that overflows.
     pub division: Division,
+    /// Whether integers are converted to binary16 by an instruction that rounds once.
+    pub halves_from_int: bool,
     /// Whether functions of the maths are written out where they are used; else they are functions of the module.
     pub writes_functions_out: bool,
 }

@@ -8,6 +8,7 @@ use ttir::types::{PTR, elem};
 pub const ABILITIES: Abilities = Abilities {
     widths: Widths { compare: 16, minmax: 16, add: 16, divide: 32 },
     division: Division::Wraps,
+    halves_from_int: false,
     writes_functions_out: true,
 };
 

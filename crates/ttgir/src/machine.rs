@@ -292,6 +292,12 @@ impl Machine {
         !self.async_copy_bytes.is_empty()
     }
 
+    /// The fewest bytes that a lane copies to shared memory at once. What lanes put there themselves fills its banks.
+    pub(crate) fn narrowest_copy(&self) -> u64 {
+        let copies = self.async_copy_bytes.iter().min().copied().filter(|_| !self.staged_loads);
+        copies.unwrap_or(self.bank_bytes).into()
+    }
+
     /// The matrix instructions for numbers of these types, better ones first. For 32-bit floats it is those that drop
     /// bits.
     pub fn matrix_rows(&self, a: Type, b: Type, c: Type) -> impl Iterator<Item = &'static MatrixRow> {

@@ -8,7 +8,7 @@
 //! ```
 
 use crate::ops::arith_cast::{EXTSI, EXTUI};
-use crate::ops::arith_int::{ADDI, ANDI, DIVSI, MAXSI, MINSI, MULI, REMSI, SUBI, int_value};
+use crate::ops::arith_int::{ADDI, ANDI, DIVSI, MAXSI, MINSI, MULI, REMSI, SHRSI, SHRUI, SUBI, int_value};
 use crate::ops::compare::{CmpIPredicate, SelectOp};
 use crate::ops::control::{FOR, ForOp};
 use crate::ops::forms::{BinaryOp, UnaryOp};
@@ -135,6 +135,9 @@ static MONOTONIC: [(&OpRow, Corners); 6] = [
 ];
 
 fn combined(module: &Module, op: Op, depth: u32) -> Option<Interval> {
+    if module.is(op, &SHRSI) || module.is(op, &SHRUI) {
+        return shifted(module, op, depth);
+    }
     let corners = MONOTONIC.iter().find(|(row, _)| module.is(op, row)).map(|(_, corners)| corners);
     let divides = module.is(op, &REMSI);
     if corners.is_none() && !divides && !module.is(op, &ANDI) {
@@ -146,6 +149,19 @@ fn combined(module: &Module, op: Op, depth: u32) -> Option<Interval> {
         Some(corners) => one?.corners(two?, corners),
         None => remainder(one, two?, divides),
     }
+}
+
+/// What a shift to the right by a constant leaves of a number, or of all bits of one that is not known.
+fn shifted(module: &Module, op: Op, depth: u32) -> Option<Interval> {
+    let of = BinaryOp::new(module, op);
+    let bits = elem(module.ty(of.lhs())).as_int()?;
+    let by = int_value(module, of.rhs()).filter(|by| (1..i64::from(bits)).contains(by))?;
+    let most = i64::MAX >> (64 - bits);
+    let number = within(module, of.lhs(), depth).unwrap_or(Interval { low: -most - 1, high: most });
+    if module.is(op, &SHRSI) || number.low >= 0 {
+        return Some(Interval { low: number.low >> by, high: number.high >> by });
+    }
+    Some(Interval { low: 0, high: most >> (by - 1) })
 }
 
 /// What is left of a division by a positive number, or of a mask that is not negative.

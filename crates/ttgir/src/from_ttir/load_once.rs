@@ -10,8 +10,9 @@
 //! ```
 //!
 //! Addresses and masks are computed anew for one element of each group. Only in loops, for what dots read: such
-//! blocks are copied to shared memory ahead, with every element of them. Left alone: masks that may end within a
-//! group, blocks whose addresses are themselves loaded, and those with one address along a whole axis.
+//! blocks are copied to shared memory ahead, with every element of them. Where all rows share one, that row alone is
+//! loaded, and broadcast. Left alone: masks that may end within a group, and blocks whose addresses are themselves
+//! loaded.
 
 use crate::passes::{carry, feeds_dot, yield_as};
 use ir::pass::PassRow;
@@ -68,7 +69,7 @@ fn shared(module: &Module, load: Op, axis: &AxisTable) -> Option<(usize, i64)> {
     };
     let (dim, group) = (0..dims.len()).map(|dim| (dim, group(dim))).max_by_key(|&(_, group)| group)?;
     let thinned = Thinned::new(axis, dim, group);
-    let is_part = group > 1 && group < dims[dim] && dims[dim] % group == 0;
+    let is_part = group > 1 && dims[dim] % group == 0;
     let are_thinned = || {
         let mut seen = FxHashSet::default();
         inputs.iter().flatten().all(|&value| thinned.can(module, value, dim, &mut seen))
@@ -93,6 +94,12 @@ fn load_once(module: &mut Module, load: Op, thinned: &mut Thinned<'_>) {
     let one_each = module.result(copy, 0);
     module.set_ty(one_each, thinned.ty(ty, dim));
     let mut builder = Builder::before(module, load);
+    if shape(ty)[dim] == group {
+        let all = builder.build_as(&BROADCAST, &[one_each], &[], ty);
+        module.replace_uses(whole, all);
+        module.erase(load);
+        return;
+    }
     let expanded = builder.build(&EXPAND_DIMS, &[one_each], &ExpandDimsOp::attrs(dim + 1));
     let mut sizes = shape(builder.module.ty(expanded)).to_vec();
     sizes[dim + 1] = group;

@@ -160,6 +160,7 @@ impl ElementTarget for Processor<'_> {
         Abilities {
             widths: Widths { compare: 1, minmax: 1, add: 8, divide: 1 },
             division: Division::Traps,
+            halves_from_int: false,
             writes_functions_out: false,
         }
     }

@@ -324,7 +324,7 @@ impl ElementTarget for Lanes {
     }
 
     fn abilities(&self) -> Abilities {
-        lanes::ABILITIES
+        Abilities { halves_from_int: true, ..lanes::ABILITIES }
     }
 
     fn has_arithmetic(&self, kind: FloatKind) -> bool {

@@ -10,6 +10,9 @@ use smallvec::SmallVec;
 
 /// Shared memory: a byte written and read again.
 const SHARED_BYTE: f64 = 0.3;
+/// One store instruction of a warp to shared memory, whatever it moves, and the most that a lane stores by it in bytes.
+const STORE: f64 = 8.0;
+const WIDEST_STORE: u64 = 16;
 /// A barrier of all warps, twice around shared memory.
 const BARRIER: f64 = 300.0;
 /// A byte that another block of the cluster reads, and all lanes of the cluster waiting for each other.
@@ -51,6 +54,21 @@ pub(crate) fn conversion(from: &Bases, to: &Bases, elements: u64, bytes: u64) ->
         Reach::Warps => BARRIER + SHARED_BYTE * (size + read) / 2.0,
         Reach::Blocks => 2.0 * CLUSTER_BARRIER + REMOTE_BYTE * read,
     }
+}
+
+/// Putting a block with elements of so many bytes into shared memory, where it is contiguous along a dimension: a lane
+/// stores at once what it holds of that together, and a warp's store takes at least the time of one row of banks.
+pub(crate) fn stored(bases: &Bases, shape: &[i64], dim: usize, bytes: u64) -> f64 {
+    let unit = strides(shape)[dim];
+    let mut vector = 1;
+    while vector * bytes < WIDEST_STORE && bases.register.contains(&(unit * vector)) {
+        vector *= 2;
+    }
+    let warps = 1u64 << bases.warp.iter().filter(|&&word| word != 0).count();
+    let lanes = 1u64 << bases.lane.iter().filter(|&&word| word != 0).count();
+    let moved = (lanes * vector * bytes).max(LINE);
+    let stores = bases.registers() / vector * warps;
+    stores as f64 * (moved as f64 * SHARED_BYTE / 2.0 + STORE)
 }
 
 /// Work on each element that a lane holds, copies included.

@@ -6,15 +6,16 @@ use super::pins::Pins;
 use super::rematerialize::Rematerializable;
 use super::ties::tied;
 use super::{demand, memory, neighbours};
-use crate::Encoding;
+use crate::ops::shared::AllocOp;
 use crate::passes::context::machine_of;
+use crate::{Encoding, SharedEncoding};
 use ir::{Block, LayoutRule, Module, Op, Traits, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use ttir::ops::access::AccessOp;
 use ttir::ops::control::{CONDITION, FOR, IF, WHILE};
 use ttir::ops::reduce::CombineOp;
-use ttir::types::{elem_bytes, is_tensor, numel, shape};
+use ttir::types::{elem, elem_bytes, is_tensor, numel, shape};
 
 /// A decision: the number of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -321,6 +322,12 @@ impl<'m> Graph<'m> {
                 .sum();
             let body = module.ops(combine.block()).map(|inner| module.row(inner).cost.instructions());
             return cost::reduction(&bases, shape(ty), axis, bytes, body.sum::<f64>().max(1.0)) * frequency;
+        }
+        if let Some(memory) =
+            AllocOp::of(module, op).and_then(|alloc| SharedEncoding::of(module.ty(alloc.result())))
+        {
+            return cost::stored(&bases, shape(ty), memory.order()[0] as usize, elem_bytes(elem(ty)))
+                * frequency;
         }
         let work = cost::work(&bases, module.row(op).cost.instructions() + 0.1);
         (work + neighbours::cost(module, op, layouts, own)) * frequency

@@ -32,6 +32,7 @@ mod search;
 mod ties;
 mod together;
 
+pub(crate) use derive::blocked;
 pub(crate) use memory::access as memory_access;
 
 use super::context::Context;
@@ -102,7 +103,7 @@ pub(crate) fn is_computed(module: &Module, function: Op, values: &[Value]) -> bo
 }
 
 /// Gives loads other layouts. What they read at and where is computed in these too, as far as [`is_computed`] says that
-/// it can.
+/// it can; what they give is converted for its users.
 pub(crate) fn move_loads(module: &mut Module, function: Op, config: Config, moves: &[(Op, Encoding)]) {
     let cheap = rematerializable_in(module, function).values();
     let mut layouts = Layouts::new(config);
@@ -119,6 +120,12 @@ pub(crate) fn move_loads(module: &mut Module, function: Op, config: Config, move
         let operands = module.operands(op).iter().enumerate();
         let blocks = operands.filter(|(_, value)| is_tensor(module.ty(**value)));
         wants.extend(blocks.map(|(slot, _)| ((op, slot as u32), Some(layout))));
+        // Conversions convert from any layout; other users get what they had.
+        let loaded = module.result(op, 0);
+        let own = Encoding::of(module.ty(loaded)).map(|encoding| layouts.number(encoding));
+        let users =
+            module.uses(loaded).iter().filter(|(user, _)| ConvertLayoutOp::of(module, *user).is_none());
+        wants.extend(users.map(|&place| (place, own)));
     }
     rewrite::rewrite(module, function, &mut layouts, &Assignment { homes, wants, cheap });
 }

@@ -40,7 +40,7 @@ static JOIN: Tie = [Same, By(joined), Same, By(unjoined)];
 static SPLIT: Tie = [By(doubled), Same, By(halved), Same];
 static REDUCE: Tie = [Same, By(sliced), Same, By(unsliced_only)];
 static APART: Tie = [Any, Same, Any, Same];
-static STORED: Tie = [By(stored), Same, By(storable), Any];
+static STORED: Tie = [Same, Same, By(storable), Any];
 
 /// The layout of one side of an operation that follows from this one of the other side; `None`: any will do, or nothing
 /// follows.
@@ -78,14 +78,10 @@ fn tie(row: &OpRow) -> &'static Tie {
     }
 }
 
-/// Blocks of a cluster put what they have into their own memory; without clusters any layout will do.
-fn stored(layouts: &mut Layouts, _: &Module, _: Op, own: Layout) -> Option<Layout> {
-    (layouts.blocks > 1).then_some(own)
-}
-
+/// Blocks of a cluster put what they have into their own memory.
 fn storable(layouts: &mut Layouts, module: &Module, op: Op, given: Layout) -> Option<Layout> {
     if layouts.blocks == 1 {
-        return None;
+        return Some(given);
     }
     let cga = SharedEncoding::of(module.ty(module.result(op, 0)))?.cga().clone();
     layouts.split_as(given, operand_shape(module, op), &cga)

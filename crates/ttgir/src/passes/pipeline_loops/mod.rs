@@ -10,15 +10,16 @@
 //!                                              wait for all copies
 //! ```
 //!
-//! Loads that feed dots, and all wide enough loads of loops that name `tt.num_stages` and have no dot, become
-//! `ttg.async_copy_global_to_local` into a ring of buffers; what addresses and masks depend on is computed ahead with
+//! Loads that feed dots, those of the next iteration too, and all wide enough loads of loops that name `tt.num_stages`
+//! and have no dot, become `ttg.async_copy_global_to_local` into a ring of buffers, in layouts that suit copies
+//! ([`widen`]); what addresses and masks depend on is computed ahead with
 //! them, an `scf.if` that only chooses between such values too. On machines that load through registers these are loads
 //! an iteration ahead ([`staged`]), or copies that pass by registers ([`direct`]). Dots of warp groups
 //! (`ttng.warp_group_dot`) are left going on until their results or buffers are needed, and the first of an iteration
 //! may begin in the one before ([`next_dot`]). Where a loop says `tt.warp_specialize`, warps of their own begin the
 //! copies ([`roles`]). A loop says with `tt.num_stages` how many iterations are in flight. Bulk copies of a loop in
 //! another one that says `tt.flatten` go on across the iterations of that one ([`across`]). Left out: other loops
-//! around loops, loads of fewer than four bytes a lane, loads whose addresses depend on dots.
+//! around loops, loads of fewer than four bytes that lie together, loads whose addresses depend on dots.
 
 mod across;
 mod apart;
@@ -37,6 +38,7 @@ mod roles;
 mod staged;
 mod turns;
 mod unroll;
+mod widen;
 
 pub(crate) use copies::{carry, yield_as};
 pub(crate) use plan::{feeds_dot, is_dot};
@@ -72,10 +74,13 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
         }
         // Loops of a single stage ask nothing.
         let is_staged = |&op: &Op| ForOp::new(module, op).stages() > 1;
-        let axis = match loops.iter().any(is_staged) {
+        let mut axis = match loops.iter().any(is_staged) {
             true => ttir::axis::analyze(module, function),
             false => AxisTable::default(),
         };
+        if widen::widen(module, function, &loops, &context, &axis) {
+            axis = ttir::axis::analyze(module, function);
+        }
         let mut done = FxHashSet::default();
         for op in loops {
             if !done.contains(&op) {

@@ -21,6 +21,7 @@ use ttir::ops::constant::splat_bits;
 use ttir::ops::control::IF;
 use ttir::ops::descriptor::DescriptorAccessOp;
 use ttir::ops::dot::MatmulOp;
+use ttir::ops::extern_call::InlineAsmOp;
 use ttir::ops::shape::TRANS;
 use ttir::types::{elem, elem_bytes, is_tensor};
 
@@ -80,18 +81,11 @@ pub(crate) fn plan(
         return None;
     }
     let inside = module.walk(op);
-    let has_dots = inside.iter().any(|&inner| is_dot(module, inner));
-    let mut copies = Vec::new();
-    for load in module.ops(body).filter(|&inner| is_block_load(module, inner)) {
-        if (!has_dots || feeds_dot(module, Some(body), load))
-            && let Some(copy) =
-                bulk_copy_of(module, body, load).or_else(|| copy_of(module, load, axis, machine))
-            && AddressSlice::of(module, body, &[load]).is_some()
-            && !reads_what_is_written(module, load, &inside)
-        {
-            copies.push(copy);
-        }
-    }
+    let mut copies: Vec<PipelinedLoad> = module
+        .ops(body)
+        .filter(|&load| is_block_load(module, load) && may_be_ahead(module, body, load, &inside))
+        .filter_map(|load| bulk_copy_of(module, body, load).or_else(|| copy_of(module, load, axis, machine)))
+        .collect();
     if copies.is_empty() {
         return None;
     }
@@ -114,6 +108,15 @@ pub(crate) fn plan(
     })
 }
 
+/// Whether a load of a loop, all of whose operations are `inside`, can be begun ahead, and should be: where there are
+/// dots, for these alone.
+pub(super) fn may_be_ahead(module: &Module, body: Block, load: Op, inside: &[Op]) -> bool {
+    let has_dots = inside.iter().any(|&inner| is_dot(module, inner));
+    (!has_dots || feeds_dot(module, Some(body), load))
+        && AddressSlice::of(module, body, &[load]).is_some()
+        && !reads_what_is_written(module, load, inside)
+}
+
 impl PipelinePlan {
     /// Whether there are copies of one kind.
     pub(crate) fn has(&self, bulk: bool) -> bool {
@@ -130,16 +133,24 @@ pub(crate) fn is_dot(module: &Module, op: Op) -> bool {
     MatmulOp::of(module, op).is_some()
 }
 
-/// Whether the value of a load becomes an operand of a dot, in one block if one is named.
+/// Whether the value of a load becomes an operand of a dot, in one block if one is named: that of a loop, whose next
+/// iterations are looked at too.
 pub(crate) fn feeds_dot(module: &Module, within: Option<Block>, load: Op) -> bool {
     let mut stack = vec![module.result(load, 0)];
-    let mut seen = FxHashSet::default();
+    let (mut seen, mut carried) = (FxHashSet::default(), FxHashSet::default());
     while let Some(value) = stack.pop() {
         for &(user, slot) in module.uses(value) {
             if is_dot(module, user) && slot < 2 {
                 return true;
             }
-            let moves = module.has(user, Traits::PURE) || AllocOp::is(module, user);
+            if let Some(body) = within.filter(|&body| module.last_op(body) == Some(user)) {
+                let next = module.args(body)[slot as usize + 1];
+                stack.extend(carried.insert(next).then_some(next));
+                continue;
+            }
+            let moves = module.has(user, Traits::PURE)
+                || AllocOp::is(module, user)
+                || InlineAsmOp::of(module, user).is_some();
             let near = within.is_none_or(|body| module.block_of(user) == Some(body));
             let stays = near && !module.has(user, Traits::TERMINATOR);
             if moves && stays && !is_dot(module, user) && seen.insert(user) {
@@ -184,10 +195,7 @@ fn copy_of(module: &Module, load: Op, axis: &AxisTable, machine: &Machine) -> Op
     let encoding = Encoding::of(ty)?;
     let vector = access.whole_vector().min(access.in_registers(encoding));
     let bytes = elem_bytes(elem(ty));
-    // What lanes put into shared memory fills its banks.
-    let copies = machine.async_copy_bytes.iter().min().copied().filter(|_| !machine.staged_loads);
-    let narrowest = copies.unwrap_or(machine.bank_bytes);
-    if vector * bytes < u64::from(narrowest) {
+    if vector * bytes < machine.narrowest_copy() {
         return None;
     }
     let other = of.other().filter(|&other| module.constant(other).and_then(splat_bits) != Some(0));
