@@ -76,7 +76,8 @@ fn is_small(signed: bool, elems: &Elems<'_>) -> bool {
         return false;
     }
     let least = if signed { -(1 << 24) } else { 0 };
-    Interval::of(elems.module, UnaryOp::new(elems.module, elems.op).src()).is_some_and(|of| of.low >= least && of.high <= 1 << 24)
+    Interval::of(elems.module, UnaryOp::new(elems.module, elems.op).src())
+        .is_some_and(|of| of.low >= least && of.high <= 1 << 24)
 }
 
 /// Integers narrower than what the machine converts come through that width: in range that changes nothing.

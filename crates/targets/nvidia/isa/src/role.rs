@@ -3,11 +3,18 @@
 //! The rows of the table say it. Left out: what each instruction computes.
 
 use crate::pattern::Role;
-use crate::table::find_in_any_order;
+use crate::table::{find_in_any_order, is_of_registers};
 
 /// The role of an instruction: that of its row.
 pub fn role(mnemonic: &str) -> Role {
     find_in_any_order(mnemonic).map_or(Role::Other, |(row, _)| row.role)
+}
+
+/// Whether an instruction does nothing but compute registers from registers, carries aside.
+pub fn computes(mnemonic: &str) -> bool {
+    let carries = |word: &str| ["cc", "addc", "subc", "madc"].contains(&word);
+    find_in_any_order(mnemonic).is_some_and(|(row, _)| is_of_registers(row))
+        && !mnemonic.split('.').any(carries)
 }
 
 /// Bytes that a load or a store, by its role, moves between device memory and each lane; 0 for every other instruction.

@@ -14,7 +14,7 @@
 //! lane twice). Left out: how often loops run, and whether what they load is in a cache already.
 
 use super::machine::MFunction;
-use super::work::{InUse, Known, REGISTERS, Work, loops};
+use super::work::{InUse, Known, REGISTERS, Work, loops, programs};
 use std::ops::Range;
 
 /// How hard the assembler should try.
@@ -55,13 +55,9 @@ const HEAVY: u32 = 128;
 const FAR_TOO_MANY: u32 = 2;
 /// Registers of a lane.
 const MOST_REGISTERS: u32 = 255;
-/// Lanes that an SM holds at most.
-const MOST_LANES: u32 = 2048;
 /// Lanes of a program from which on few registers decide how many programs share an SM. RMS norm of 8192 with 16 warps
 /// took 34 and 40 registers and 37.3 and 37.5 µs, at the full level 32 and 36.1 (H200).
 const WIDE: u32 = 512;
-/// Registers that the assembler takes beyond those that the text has in use (norms take 3 to 6).
-const BEYOND: u32 = 6;
 
 /// How hard the assembler should try with a function, of which so many lanes are a program.
 pub(super) fn effort(function: &MFunction, lanes: u32) -> Effort {
@@ -117,12 +113,6 @@ impl InUse {
         let is_shared_less = lanes >= WIDE && programs(lanes, self.anywhere) < programs(lanes, self.across);
         if self.across == 0 { self.anywhere >= HEAVY } else { swells || is_shared_less }
     }
-}
-
-/// Programs of so many lanes that an SM holds where their text has so many registers in use.
-fn programs(lanes: u32, registers: u32) -> u32 {
-    let registers = (registers + BEYOND).next_multiple_of(8);
-    (REGISTERS / (lanes * registers)).min(MOST_LANES / lanes)
 }
 
 #[cfg(test)]

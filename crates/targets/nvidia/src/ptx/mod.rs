@@ -4,6 +4,7 @@
 //! becomes text (`text`). The version that the text asks for is the lowest that has every instruction in it. Assumes
 //! verified llir. Left out: optimising the llir itself, which its own passes do.
 
+mod by_need;
 mod coalesce;
 mod early_loads;
 mod edges;

@@ -1,5 +1,6 @@
 //! A module as PTX: its head, its data, its functions.
 
+use super::by_need::order_by_need;
 use super::early_loads::keep_loads_early;
 use super::edges::skip_empty;
 use super::effort::{Effort, effort, spills};
@@ -50,6 +51,9 @@ pub fn emit(module: &Module, options: &Options) -> Result<Ptx, Vec<PtxError>> {
                 let lanes = lanes.map_or(1, |lanes| lanes.iter().product());
                 let effort = effort(&selected, lanes);
                 let is_spilling = spills(&selected, lanes);
+                if effort == Effort::Full {
+                    order_by_need(&mut selected, lanes);
+                }
                 if effort == Effort::Full && !is_spilling {
                     keep_loads_early(&mut selected, lanes);
                 }

@@ -8,6 +8,10 @@ use std::ops::Range;
 
 /// Registers of an SM.
 pub(super) const REGISTERS: u32 = 65_536;
+/// Lanes that an SM holds at most.
+const MOST_LANES: u32 = 2048;
+/// Registers that the assembler takes beyond those that the text has in use (norms take 3 to 6).
+const BEYOND: u32 = 6;
 
 /// What stands in some blocks.
 #[derive(Clone, Copy, Default)]
@@ -104,8 +108,14 @@ impl InUse {
     }
 }
 
+/// Programs of so many lanes that an SM holds where their text has so many registers in use.
+pub(super) fn programs(lanes: u32, registers: u32) -> u32 {
+    let registers = (registers + BEYOND).next_multiple_of(8);
+    (REGISTERS / (lanes * registers)).min(MOST_LANES / lanes)
+}
+
 /// Whether lanes wait for each other.
-fn waits(role: Role) -> bool {
+pub(super) fn waits(role: Role) -> bool {
     matches!(role, Role::Barrier | Role::ClusterBarrier | Role::WarpBarrier | Role::Shuffle)
 }
 

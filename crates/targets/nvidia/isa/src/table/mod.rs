@@ -79,6 +79,13 @@ pub fn find_in_any_order(mnemonic: &str) -> Found {
     known(&KNOWN, mnemonic, || find(mnemonic).or_else(|| entries(mnemonic).iter().find_map(need)))
 }
 
+/// Whether a row is of those that compute registers from registers.
+pub(crate) fn is_of_registers(row: &'static Row) -> bool {
+    [arithmetic::ROWS, convert::ROWS]
+        .iter()
+        .any(|rows| rows.as_ptr_range().contains(&std::ptr::from_ref(row)))
+}
+
 /// The answer about a mnemonic, which is looked for once.
 fn known(answers: &Answers, mnemonic: &str, look: impl FnOnce() -> Found) -> Found {
     let read = answers.read().unwrap_or_else(PoisonError::into_inner);
