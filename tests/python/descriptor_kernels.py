@@ -58,7 +58,7 @@ def check_moved_by_dots(tensor, array, rng, places, dtype, flat):
 @triton.jit
 def facts(desc, out_ptr):
     """What a kernel can ask a descriptor."""
-    tl.static_assert(isinstance(desc, tl.tensor_descriptor))
+    tl.static_assert(isinstance(desc, tl.tensor_descriptor) and isinstance(desc, tl.core.tensor_descriptor_base))
     tl.static_assert(desc.dtype == tl.float16)
     tl.static_assert(desc.block_shape[0] == 4 and desc.block_shape[1] == 32 and len(desc.block_shape) == 2)
     tl.static_assert(desc.block_type.numel == 128)

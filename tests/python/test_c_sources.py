@@ -103,6 +103,30 @@ def test_launches_choose_among_kernels(tmp_path):
     ]
 
 
+def test_headers_are_read(tmp_path):
+    from deuteron.tools.link import HeaderParser, KernelLinkerMeta, LinkerError
+
+    header = """
+// tt-linker-backend: cuda
+// tt-linker: scale_0ab1_0d2c:CUdeviceptr x, int32_t n, int32_t stride:16_warps4xstages3
+"""
+    parser = HeaderParser()
+    parser.extract_linker_meta("int nothing;")
+    assert parser.backend_name is None and not parser.kernels
+    parser.extract_linker_meta(header)
+    parser.extract_linker_meta(header.replace("0ab1_0d2c", "0ab1_"))
+    special, other = parser.kernels["scale_16_warps4xstages3"]
+    assert special == KernelLinkerMeta("scale", ["x", "n", "stride"], ["CUdeviceptr", "int32_t", "int32_t"], [16, None, 1], "0ab1", "0d2c",
+                                       "0d2c", 2)
+    assert other.sizes == [None] * 3 and other.num_specs == 0 and parser.backend_name == "cuda"
+    with pytest.raises(LinkerError, match="mismatched signatures"):
+        parser.extract_linker_meta(header.replace("int32_t n", "int64_t n"))
+    with pytest.raises(LinkerError, match="describes no kernel"):
+        parser.extract_linker_meta("// tt-linker: scale:CUdeviceptr x")
+    with pytest.raises(RuntimeError, match="for cuda and hip"):
+        parser.extract_linker_meta("// tt-linker-backend: hip")
+
+
 def test_sources_for_another_vendor(tmp_path):
     compiled(tmp_path, "*fp32:16, i32, fp32, i32, 64", "-t", "hip:gfx942:64")
     [source], [header] = tmp_path.glob("scale.*.c"), tmp_path.glob("scale.*.h")

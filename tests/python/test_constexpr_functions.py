@@ -12,7 +12,7 @@ ENGINES = ["cpu", "interpreter", "sm_90"]
 
 @triton.constexpr_function
 def element_of(where):
-    if isinstance(where, tl.tensor_descriptor):
+    if isinstance(where, tl.core.tensor_descriptor_base):
         return where.dtype
     assert isinstance(where, tl.tensor) and isinstance(where, base_value) and not isinstance(where, tl.constexpr)
     return where.dtype.element_ty if where.dtype.is_ptr() else where.dtype

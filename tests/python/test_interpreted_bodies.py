@@ -422,3 +422,29 @@ def test_functions_call_themselves():
     with interpreted():
         calls[(1, )](out)
     assert compiled.tolist() == out.tolist() == expected
+
+
+def test_handles_are_arrays_with_a_type():
+    from deuteron.runtime.interpreter import TensorHandle, _get_np_dtype
+
+    handle = TensorHandle(np.arange(4, dtype=np.int32), tl.int32)
+    copy = handle.clone()
+    copy.data[0] = 7
+    handle.set_attr("tt.divisibility", 16)
+    assert not handle and copy and handle.data[0] == 0 and handle.attr == {"tt.divisibility": 16} and not copy.attr
+    assert TensorHandle(np.zeros(1, np.uint64), tl.pointer_type(tl.float16)).get_element_ty() == tl.float16
+    with pytest.raises(ValueError, match="64 bits, those of int32 have 32"):
+        TensorHandle(np.arange(4), tl.int32)
+    types = {tl.int1: "bool", tl.int8: "int8", tl.uint16: "uint16", tl.float16: "float16", tl.float32: "float32", tl.bfloat16: "uint16",
+             tl.float8e5: "uint8", tl.pointer_type(tl.int8): "uint64", tl.block_type(tl.float64, [4]): "float64"}
+    assert {ty: _get_np_dtype(ty).name for ty in types} == types
+
+    seen = []
+
+    @triton.jit(interpret=True)
+    def looks(x_ptr):
+        block = tl.load(x_ptr + tl.arange(0, 4))
+        seen.append((isinstance(block.handle, TensorHandle), isinstance(tl.float32, TensorHandle), block.handle.data.sum(), block.handle.dtype))
+
+    looks[(1, )](np.arange(4, dtype=np.float32))
+    assert seen == [(True, False, 6.0, tl.float32)]

@@ -56,6 +56,26 @@ def test_functions_of_targets_have_the_paths_of_the_reference():
         assert getattr(getattr(tl.extra, target), module) is found
 
 
+def test_types_are_named_by_a_builder():
+    ir = importlib.import_module("deuteron._C.libtriton.ir")
+    builder = ir.builder(ir.context())
+    named = {
+        tl.int1: "i1", tl.uint8: "i8", tl.int32: "i32", tl.uint64: "i64", tl.void: "none", tl.float16: "f16", tl.bfloat16: "bf16",
+        tl.float32: "f32", tl.float64: "f64", tl.float8e5: "f8E5M2", tl.float8e5b16: "f8E5M2FNUZ", tl.float8e4nv: "f8E4M3FN",
+        tl.float8e4b8: "f8E4M3FNUZ", tl.float8e4b15: "i8", tl.pointer_type(tl.int16): "!tt.ptr<i16>",
+        tl.pointer_type(tl.float16, const=True): '!tt.ptr<f16, "constant">', tl.block_type(tl.float32, [16, 2]): "tensor<16x2xf32>",
+        tl.block_type(tl.pointer_type(tl.int8), [4]): "tensor<4x!tt.ptr<i8>>",
+    }
+    assert {ty: str(ty.to_ir(builder)) for ty in named} == named
+    assert tl.int32.to_ir(builder).is_integer(32) and tl.uint32.to_ir(builder) == tl.int32.to_ir(builder) != tl.int64.to_ir(builder)
+
+
+def test_element_types_of_tensor_maps_have_two_numbers():
+    numbers = importlib.import_module("deuteron.backends.nvidia.driver").TMA_DTYPE_DEVICE_TO_HOST
+    # 8, 9 and 10 are f32.ftz, f64 and bf16 in PTX; `CUtensorMapDataType` has them in the order f64, bf16, f32.ftz.
+    assert [numbers[number] for number in range(16)] == [0, 1, 2, 3, 4, 5, 6, 7, 10, 8, 9, 11, 12, 13, 14, 15]
+
+
 def test_the_only_item_is_unwrapped():
     unwrap = tl.core._unwrap_iterable
     assert unwrap(((0, 1), )) == (0, 1) and unwrap((2, 3)) == (2, 3) and unwrap((4, )) == (4, )

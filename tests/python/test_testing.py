@@ -14,6 +14,10 @@ import deuteron as triton
 from deuteron.testing.svg import Line, line_chart
 
 
+def test_the_runtime_is_there_by_its_other_path():
+    assert triton.testing.runtime is triton.runtime
+
+
 def test_do_bench_times_a_function():
     ms = triton.testing.do_bench(lambda: time.sleep(0.01), warmup=1, rep=30)
     assert 9.5 < ms < 40

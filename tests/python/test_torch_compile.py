@@ -131,6 +131,10 @@ def test_operations_can_be_walked():
     assert function.get_str_attr("sym_name") == "add_kernel" and function.get_num_regions() == 1
     entry = function.get_region(0).get_block()
     assert [entry.get_argument(i).get_type() for i in range(entry.get_num_arguments())] == ["!tt.ptr<f32>"] * 3 + ["i32"]
+    builder = ir.builder(context)
+    tl = deuteron.language
+    types = [tl.pointer_type(tl.float32).to_ir(builder)] * 3 + [tl.int32.to_ir(builder)]
+    assert [entry.get_argument(i).get_type() for i in range(4)] == list(map(str, types)) and types[0] == types[1] != types[3]
     store = ops[names.index("tt.store")]
     assert store.get_block().id() == entry.id() and store.get_block().get_parent().id() == function.get_region(0).id()
     add = next(op for op in ops if op.get_num_results() and op.get_result(0) == store.get_operand(1))

@@ -32,7 +32,7 @@ const PYTHON: [&str; 17] = [
 ];
 
 /// Names that stand for themselves: classes, decorators, markers.
-const MARKERS: [&str; 18] = [
+const MARKERS: [&str; 19] = [
     "tl.aggregate_replace",
     "triton.aggregate",
     "triton.jit",
@@ -46,6 +46,7 @@ const MARKERS: [&str; 18] = [
     "tl.tuple_type",
     "tl.const",
     "tl.tensor_descriptor",
+    "tl.tensor_descriptor_base",
     "tl._experimental_tensor_descriptor",
     "tl.PropagateNan.ALL",
     "tl.PropagateNan.NONE",

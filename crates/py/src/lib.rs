@@ -51,6 +51,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(compile::ahead_of_time::compile, module)?)?;
     module.add_function(wrap_pyfunction!(compile::ahead_of_time::compile_ir, module)?)?;
     module.add_function(wrap_pyfunction!(compile::c_sources::c_sources, module)?)?;
+    module.add_function(wrap_pyfunction!(compile::c_sources::c_header, module)?)?;
     module.add_function(wrap_pyfunction!(compile::c_sources::c_link, module)?)?;
     module.add_function(wrap_pyfunction!(compile::walk::ttir, module)?)?;
     module.add_function(wrap_pyfunction!(arguments::specialize::specialize, module)?)?;

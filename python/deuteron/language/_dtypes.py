@@ -172,6 +172,12 @@ class dtype(base_type):
         """What stands for this type in a cache key."""
         return self.name
 
+    def to_ir(self, builder):
+        """What a builder of programs calls this type, as ``_C.libtriton.ir.builder`` does: integers have no sign there."""
+        name = self.name.removeprefix("u")
+        known = {"fp16": "half", "fp32": "float", "fp64": "double"}
+        return getattr(builder, f"get_{known.get(name, name)}_ty")()
+
     def mangle(self):
         """What stands for this type in a mangled function name."""
         if self.is_int():
@@ -247,6 +253,10 @@ class pointer_type(dtype):
         """What stands for this type in a mangled function name."""
         return f"P{self.element_ty.mangle()}"
 
+    def to_ir(self, builder):
+        """What a builder of programs calls this type."""
+        return builder.get_ptr_ty(self.element_ty.to_ir(builder), "constant" if self.const else self.address_space)
+
     def __eq__(self, other):
         other = getattr(other, "value", other)
         return (isinstance(other, pointer_type) and self.element_ty == other.element_ty
@@ -308,6 +318,10 @@ class block_type(dtype):
     def scalar(self):
         """The type of one element."""
         return self.element_ty
+
+    def to_ir(self, builder):
+        """What a builder of programs calls this type."""
+        return builder.get_block_ty(self.element_ty.to_ir(builder), self.shape)
 
     @property
     def nbytes(self):

@@ -28,7 +28,7 @@ class _KernelClass(type):
 
     def __instancecheck__(cls, instance):
         if isinstance(instance, (_core.KernelValue, RunTimeValue)):
-            return instance.kernel_class == cls.__name__
+            return instance.kernel_class in (cls.__name__, *(derived.__name__ for derived in cls.__subclasses__()))
         return type.__instancecheck__(cls, instance)
 
 
@@ -201,7 +201,15 @@ class condition:
 
 
 @builtin_class
-class tensor_descriptor(metaclass=_KernelClass):
+class tensor_descriptor_base(metaclass=_KernelClass):
+    """What any descriptor of a tensor is in a kernel: ``isinstance(x, tl.core.tensor_descriptor_base)``."""
+
+    def __init__(self, handle, block_type):
+        _refuse("core.tensor_descriptor_base")
+
+
+@builtin_class
+class tensor_descriptor(tensor_descriptor_base):
     """A whole tensor in memory: base, shape, strides and the shape of the blocks that are moved.
 
     Made by `make_tensor_descriptor` in a kernel or by ``triton.tools.tensor_descriptor.TensorDescriptor`` outside.

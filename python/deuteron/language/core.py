@@ -20,7 +20,7 @@ from ._memory import (_experimental_descriptor_load, _experimental_descriptor_st
                       load_tensor_descriptor, make_block_ptr, make_tensor_descriptor, max_constancy, max_contiguous,
                       multiple_of, store, store_tensor_descriptor)
 from ._reduce import associative_scan, device_assert, device_print, reduce, static_assert, static_print
-from ._tensor import PropagateNan, base_value, condition, range, slice, static_range, tensor, tensor_descriptor, tuple
+from ._tensor import PropagateNan, base_value, condition, range, slice, static_range, tensor, tensor_descriptor, tensor_descriptor_base, tuple
 from .math import abs, ceil, cos, div_rn, erf, exp, exp2, fdiv, floor, fma, log, log2, rsqrt, sin, sqrt, sqrt_rn, tanh, umulhi
 
 TRITON_MAX_TENSOR_NUMEL = 1048576

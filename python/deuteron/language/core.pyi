@@ -127,6 +127,7 @@ from ._aggregate import _aggregate as _aggregate
 from ._builtin import builtin as builtin, is_builtin as is_builtin
 from ._constexpr import _unwrap_if_constexpr as _unwrap_if_constexpr
 from ._dtypes import get_int_dtype as get_int_dtype, str_to_ty as str_to_ty
+from ._tensor import tensor_descriptor_base as tensor_descriptor_base
 
 TRITON_MAX_TENSOR_NUMEL: int
 

@@ -4,6 +4,7 @@ The body of a kernel is run as the Python function that it is, so that ``print``
 each operation of the language is run by the native engine. Rules and results are those of compiled kernels.
 """
 
+import dataclasses
 import linecache
 import os
 import sys
@@ -12,7 +13,7 @@ import threading
 from .. import _core, knobs
 from ._body import body_of
 
-__all__ = ["InterpretedFunction", "KernelValue", "body_of", "current_place", "run_another", "run_grid", "to_numpy"]
+__all__ = ["InterpretedFunction", "KernelValue", "TensorHandle", "body_of", "current_place", "run_another", "run_grid", "to_numpy"]
 
 KernelValue = _core.KernelValue
 
@@ -20,6 +21,53 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 # What NumPy calls the element types of the language; those that it does not have become wider ones.
 _NUMPY = {"int1": "bool", "fp16": "float16", "fp32": "float32", "fp64": "float64"}
+
+
+class _HandleClass(type):
+    """The class of which the ``handle`` of a block in an interpreted kernel is an instance."""
+
+    def __instancecheck__(cls, instance):
+        if isinstance(instance, KernelValue):
+            return instance.kernel_class == "tensor"
+        return type.__instancecheck__(cls, instance)
+
+
+@dataclasses.dataclass
+class TensorHandle(metaclass=_HandleClass):
+    """An array and the type of its elements. What ``x.handle`` is in an interpreted kernel has the same ``data`` and ``dtype``.
+
+    Attributes:
+        data: a NumPy array, of which an element has no more bits than the type has.
+        dtype: the type of an element.
+        attr: whatever is kept beside it.
+    """
+
+    data: object
+    dtype: object
+    attr: dict = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self):
+        bits, most = self.data.itemsize * 8, max(self.dtype.primitive_bitwidth, 8)
+        if bits > most:
+            raise ValueError(f"elements of the array have {bits} bits, those of {self.dtype} have {most}")
+
+    def __bool__(self):
+        return bool(self.data.all())
+
+    def get_element_ty(self):
+        """The type at the end of pointers and blocks."""
+        dtype = self.dtype
+        while hasattr(dtype, "element_ty"):
+            dtype = dtype.element_ty
+        return dtype
+
+    def clone(self):
+        """The same with an array of its own."""
+        return TensorHandle(self.data.copy(), self.dtype)
+
+    def set_attr(self, key, value):
+        """Keeps something beside the array."""
+        self.attr[key] = value
 
 
 class InterpretedFunction:
@@ -136,6 +184,16 @@ def current_place():
     width = max((end or 0) - column, 1) if first == last else 1
     text = linecache.getline(code.co_filename, line, frame.f_globals).rstrip("\n")
     return code.co_filename, line, column + 1, width, text, (max(line - code.co_firstlineno + 1, 0), column)
+
+
+def _get_np_dtype(tt_dtype):
+    """The type of an array that keeps elements as memory does: those of formats that NumPy does not have as their bits."""
+    import numpy as np
+
+    dtype = tt_dtype.scalar
+    if dtype.is_ptr():
+        return np.dtype("uint64")
+    return np.dtype(_NUMPY.get(dtype.name) or (f"uint{dtype.primitive_bitwidth}" if dtype.is_floating() else dtype.name))
 
 
 def to_numpy(value):

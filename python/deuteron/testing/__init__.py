@@ -1,5 +1,6 @@
 """Timing, comparing and plotting: the parts of `triton.testing` that have a meaning on the current device."""
 
+from .. import runtime
 from .bench import (_quantile, _summarize_statistics, cuda_graph_without_gc, do_bench, do_bench_cudagraph,
                     do_bench_cudagraph_proton, do_bench_proton)
 from .compare import assert_close
@@ -23,5 +24,6 @@ __all__ = [
     "get_max_tensorcore_tflops",
     "nvsmi",
     "perf_report",
+    "runtime",
     "set_gpu_clock",
 ]

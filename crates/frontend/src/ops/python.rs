@@ -269,7 +269,9 @@ fn is_instance(val: &Val, class: &str) -> bool {
         "tl.constexpr_type" => matches!(val, Val::ConstexprType(_)),
         "tl.pointer_type" => matches!(val, Val::Const(PyValue::DType(scalar)) if scalar.pointer().is_some()),
         "tl.block_type" => matches!(val, Val::Type(_)),
-        "tl.tensor_descriptor" | "tl._experimental_tensor_descriptor" => matches!(val, Val::Descriptor(_)),
+        "tl.tensor_descriptor" | "tl.tensor_descriptor_base" | "tl._experimental_tensor_descriptor" => {
+            matches!(val, Val::Descriptor(_))
+        }
         "python.int" => matches!(val, Val::Const(PyValue::Int(_) | PyValue::Bool(_))),
         "python.bool" => matches!(val, Val::Const(PyValue::Bool(_))),
         "python.str" => matches!(val, Val::Const(PyValue::Str(_))),

@@ -54,6 +54,21 @@ pub(crate) fn c_sources(
     Ok((made.function, made.suffix, made.source, made.header))
 }
 
+/// A kernel of a header: its name, what it was compiled with, its hash and hints, types and names of its parameters,
+/// and what it assumes of each.
+type Described = (String, String, String, String, Vec<(String, String)>, Vec<Option<u32>>);
+
+/// What a header describes: the target, if it says so, and the kernels.
+#[pyfunction]
+pub(crate) fn c_header(py: Python<'_>, header: &str) -> PyResult<(Option<String>, Vec<Described>)> {
+    let (backend, kernels) = link::read_one(header).or_raise(py)?;
+    let described = kernels.into_iter().map(|kernel| {
+        let sizes = kernel.sizes();
+        (kernel.base, kernel.algorithm, kernel.hash, kernel.hints, kernel.params, sizes)
+    });
+    Ok((backend, described.collect()))
+}
+
 /// The header and the source that choose among kernels whose headers are given.
 #[pyfunction]
 pub(crate) fn c_link(py: Python<'_>, headers: Vec<String>) -> PyResult<(String, String)> {

@@ -12,11 +12,15 @@ pub struct Linked {
     /// The function that launches it.
     function: String,
     /// What several of its kind are called after.
-    base: String,
+    pub base: String,
+    /// Stands for its signature and what it was compiled with.
+    pub hash: String,
+    /// What it assumes of its parameters, as it is written: `0d3c`.
+    pub hints: String,
     /// What it was compiled with.
-    algorithm: String,
+    pub algorithm: String,
     /// Types and names of its parameters.
-    params: Vec<(String, String)>,
+    pub params: Vec<(String, String)>,
     /// What the function assumes of each parameter.
     assumed: Vec<Assumed>,
 }
@@ -35,19 +39,39 @@ enum Assumed {
 pub fn read(headers: &[String]) -> Result<(String, Vec<Linked>), RuntimeError> {
     let mut backend: Option<String> = None;
     let mut kernels = Vec::new();
-    for line in headers.iter().flat_map(|header| header.lines()) {
+    for header in headers {
+        let (name, described) = read_one(header)?;
+        if let (Some(known), Some(name)) = (&backend, &name)
+            && known != name
+        {
+            return Err(wrong(format!("the headers are for {known} and {name}")));
+        }
+        backend = name.or(backend);
+        kernels.extend(described);
+    }
+    let backend = backend.filter(|_| !kernels.is_empty());
+    let backend = backend.ok_or_else(|| wrong("no header describes a kernel".to_owned()))?;
+    Ok((backend, kernels))
+}
+
+/// Reads a header: the target, if it says so, and the kernels.
+///
+/// # Errors
+/// When a line describes no kernel, or lines name different targets.
+pub fn read_one(header: &str) -> Result<(Option<String>, Vec<Linked>), RuntimeError> {
+    let mut backend: Option<String> = None;
+    let mut kernels = Vec::new();
+    for line in header.lines() {
         if let Some(name) = line.strip_prefix(BACKEND) {
             let name = name.trim().to_owned();
-            if backend.as_ref().is_some_and(|known| *known != name) {
-                return Err(wrong(format!("the headers are for {} and {name}", backend.unwrap_or_default())));
+            if let Some(known) = backend.as_ref().filter(|known| **known != name) {
+                return Err(wrong(format!("the headers are for {known} and {name}")));
             }
             backend = Some(name);
         } else if let Some(text) = line.strip_prefix(KERNEL) {
             kernels.push(kernel(text.trim())?);
         }
     }
-    let backend = backend.filter(|_| !kernels.is_empty());
-    let backend = backend.ok_or_else(|| wrong("no header describes a kernel".to_owned()))?;
     Ok((backend, kernels))
 }
 
@@ -61,7 +85,7 @@ fn kernel(text: &str) -> Result<Linked, RuntimeError> {
     let [function, params, algorithm] = text.split(':').collect::<Vec<_>>()[..] else {
         return Err(malformed());
     };
-    let [hints, _hash, base] = function.rsplitn(3, '_').collect::<Vec<_>>()[..] else {
+    let [hints, hash, base] = function.rsplitn(3, '_').collect::<Vec<_>>()[..] else {
         return Err(malformed());
     };
     let params: Option<Vec<(String, String)>> = params
@@ -71,8 +95,9 @@ fn kernel(text: &str) -> Result<Linked, RuntimeError> {
         .collect();
     let params = params.ok_or_else(malformed)?;
     let assumed = assumptions(hints, params.len()).ok_or_else(malformed)?;
-    let [function, base, algorithm] = [function, base, algorithm].map(str::to_owned);
-    Ok(Linked { function, base, algorithm, params, assumed })
+    let [function, base, hash, hints, algorithm] =
+        [function, base, hash, hints, algorithm].map(str::to_owned);
+    Ok(Linked { function, base, hash, hints, algorithm, params, assumed })
 }
 
 /// What `0d3c` says of so many parameters.
@@ -92,6 +117,16 @@ fn assumptions(mut hints: &str, params: usize) -> Option<Vec<Assumed>> {
 }
 
 impl Linked {
+    /// What it assumes of each parameter: that it is 1, that it is a multiple of 16, or nothing.
+    pub fn sizes(&self) -> Vec<Option<u32>> {
+        let size = |assumed: &Assumed| match assumed {
+            Assumed::Nothing => None,
+            Assumed::One => Some(1),
+            Assumed::MultipleOf16 => Some(16),
+        };
+        self.assumed.iter().map(size).collect()
+    }
+
     fn full(&self) -> String {
         self.params.iter().map(|(ty, name)| format!(", {ty} {name}")).collect()
     }

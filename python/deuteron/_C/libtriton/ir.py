@@ -1,4 +1,4 @@
-"""Kernels in the stage ``ttir`` for those who walk their operations, by the names of the reference's ``ir``.
+"""Kernels in the stage ``ttir`` for those who walk their operations, and the names of types there, by the names of the reference's ``ir``.
 
 What is walked is a copy that does not change: ``kernel.asm["ttir"]`` shows the same as text. `torch.compile` finds out by it which
 arguments of a kernel are written.
@@ -6,7 +6,7 @@ arguments of a kernel are written.
 
 import re
 
-__all__ = ["block", "context", "load_dialects", "module", "operation", "region", "value"]
+__all__ = ["block", "builder", "context", "load_dialects", "module", "operation", "region", "type", "value"]
 
 
 class context:
@@ -15,6 +15,61 @@ class context:
 
 def load_dialects(ctx):
     """Does nothing: all operations are known."""
+
+
+class type:
+    """A type as it is written in the stage ``ttir``: ``str(type)``."""
+
+    def __init__(self, text):
+        self._text = text
+
+    def is_integer(self, width):
+        """Whether it is the integer of so many bits."""
+        return self._text == f"i{width}"
+
+    def is_fp16(self):
+        """Whether it is the float of 16 bits."""
+        return self._text == "f16"
+
+    def __eq__(self, other):
+        return isinstance(other, type) and other._text == self._text
+
+    def __hash__(self):
+        return hash(self._text)
+
+    def __str__(self):
+        return self._text
+
+
+class builder:
+    """Names types (``get_int32_ty()``, …), as ``tl.int32.to_ir(builder)`` asks for them. It builds no operations: the front end does."""
+
+    def __init__(self, context):
+        self.context = context
+
+    def get_ptr_ty(self, element, address_space="global"):
+        """The address of such an element."""
+        return type(f"!tt.ptr<{element}>" if address_space in ("global", 1) else f'!tt.ptr<{element}, "{address_space}">')
+
+    def get_block_ty(self, element, shape):
+        """A block of such elements."""
+        return type(f"tensor<{''.join(f'{size}x' for size in shape)}{element}>")
+
+
+def _name_elements():
+    """``get_half_ty()`` and its fellows: one method an element type."""
+    names = {"void": "none", "half": "f16", "bf16": "bf16", "float": "f32", "double": "f64", "fp8e5": "f8E5M2", "fp8e5b16": "f8E5M2FNUZ",
+             "fp8e4nv": "f8E4M3FN", "fp8e4b8": "f8E4M3FNUZ", "fp8e4b15": "i8"}
+    names.update((f"int{bits}", f"i{bits}") for bits in (1, 8, 16, 32, 64, 128))
+    for name, text in names.items():
+        def method(self, text=text):
+            return type(text)
+
+        method.__name__, method.__doc__ = f"get_{name}_ty", f"``{text}``."
+        setattr(builder, method.__name__, method)
+
+
+_name_elements()
 
 
 class _Numbered:
@@ -29,13 +84,13 @@ class _Numbered:
         return self._number
 
     def __eq__(self, other):
-        return type(other) is type(self) and (other._module, other._number) == (self._module, self._number)
+        return other.__class__ is self.__class__ and (other._module, other._number) == (self._module, self._number)
 
     def __hash__(self):
-        return hash((type(self), self._number))
+        return hash((self.__class__, self._number))
 
     def __repr__(self):
-        return f"{type(self).__name__}({self._number})"
+        return f"{self.__class__.__name__}({self._number})"
 
 
 class value(_Numbered):

@@ -10,9 +10,13 @@ from ... import _core, knobs
 from ...runtime.driver import DeviceDriver, Utils
 from ..compiler import GPUTarget
 
-__all__ = ["CudaDriver", "CudaUtils", "include_dirs", "library_dirs", "libcuda_dirs", "make_tensordesc_arg", "ty_to_cpp"]
+__all__ = ["CudaDriver", "CudaUtils", "TMA_DTYPE_DEVICE_TO_HOST", "TMA_TF32", "include_dirs", "library_dirs", "libcuda_dirs", "make_tensordesc_arg", "ty_to_cpp"]
 
 CudaUtils = Utils
+
+# Element types of tensor maps: the numbers that PTX has for them (`tensormap.replace`), and those of the driver (`CUtensorMapDataType`).
+TMA_DTYPE_DEVICE_TO_HOST = {number: number for number in range(16)} | {8: 10, 9: 8, 10: 9}
+TMA_TF32 = 11
 
 
 def _header_dirs():
