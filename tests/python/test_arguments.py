@@ -6,6 +6,7 @@ import inspect
 import numpy as np
 import pytest
 import torch
+from torch._subclasses import FakeTensorMode
 
 import deuteron as triton
 import deuteron.language as tl
@@ -335,3 +336,21 @@ def test_integers_that_do_not_fit_are_refused(interpret):
             kernel[(1, )](out, 2**200, (1, 2))
         with pytest.raises(OverflowError, match="does not fit 64 bits"):
             triton.jit(double.fn)[(1, )](out, out, 2**64, 16)
+
+
+@pytest.mark.parametrize("interpret", [False, True])
+def test_tensors_without_memory_are_compiled_for_but_not_launched(interpret):
+    kernel = triton.jit(double.fn, interpret=interpret)
+    freed = torch.zeros(16)
+    freed.untyped_storage().resize_(0)
+    y = torch.zeros(16)
+    for x in (torch.ones(16), torch.ones(16)):
+        kernel[(1, )](x, y, 16, BLOCK=16)
+    for nowhere in (freed, FakeTensorMode().from_tensor(torch.zeros(16))):
+        if not interpret:
+            assert kernel.warmup(nowhere, y, 16, BLOCK=16, grid=(1, )) is not None
+        with pytest.raises((ValueError, triton.TritonError), match="x_ptr.*elements and no memory"):
+            kernel[(1, )](nowhere, y, 16, BLOCK=16)
+    # Without elements none are missing.
+    kernel[(1, )](torch.zeros(0), y, 0, BLOCK=16)
+    assert y.eq(2).all()

@@ -34,6 +34,11 @@ impl Place {
         Place { anywhere: true, ..Place::of(target) }
     }
 
+    /// Whether kernels run on a device with memory of its own, not in this process.
+    pub(crate) fn has_devices(&self) -> bool {
+        !self.is_host
+    }
+
     /// Whether memory of the host is reachable as it is.
     pub(crate) fn takes_host(&self) -> bool {
         self.is_host || self.anywhere

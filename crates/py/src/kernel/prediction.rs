@@ -98,7 +98,8 @@ impl Value for Given<'_, '_> {
         if !torch::is_plain(unsafe { ffi::Py_TYPE(self.object.as_ptr()) }) {
             return None;
         }
-        plain_tensor(self.object, self.place)
+        // Whether tensors without memory may be launched with is asked elsewhere.
+        plain_tensor(self.object, self.place).filter(|&(_, address)| address != 0)
     }
 
     fn extent(&self) -> Option<Extent> {

@@ -11,11 +11,11 @@ use crate::devices::options::option_value;
 use crate::errors::OrRaise;
 use crate::kernel::function::JitFunction;
 use crate::kernel::params::Param;
-use pyo3::exceptions::{PyKeyError, PyTypeError};
+use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyErr, PyResult, Python};
 use pyo3::types::{PyAnyMethods, PyString, PyTupleMethods};
-use runtime::specialize::ParamRules;
+use runtime::specialize::{Argument, ParamRules};
 use std::sync::Arc;
 
 /// What a launch collects on its way.
@@ -26,6 +26,8 @@ pub(crate) struct Prepared {
     pub(crate) keep: Vec<Py<PyAny>>,
     /// The stream that the call names.
     pub(crate) stream: Option<u64>,
+    /// Whether the address of a tensor is 0.
+    has_nowhere: bool,
     /// The parameters that take part in addresses, where the target wants to know.
     addressing: Option<Arc<[bool]>>,
 }
@@ -37,7 +39,7 @@ impl Prepared {
         let addressing =
             active.context.needs_alignment.then(|| JitFunction::addressing(function)).transpose()?;
         let call = runtime::launch::Prepared::new(&active.context);
-        Ok(Prepared { call, keep: Vec::new(), stream: None, addressing })
+        Ok(Prepared { call, keep: Vec::new(), stream: None, has_nowhere: false, addressing })
     }
 
     /// The rules of a parameter.
@@ -89,6 +91,41 @@ fn write_extent(
     Ok(())
 }
 
+fn is_tensor(kind: Kind) -> bool {
+    matches!(kind, Kind::PlainTensor | Kind::Tensor)
+}
+
+/// Refuses to launch with tensors that have elements and no memory, which would end the process where a kernel runs in
+/// it: those that stand for others while torch traces a program, and those whose storage was freed.
+#[inline]
+pub(crate) fn refuse_nowhere(
+    py: Python<'_>,
+    function: &JitFunction,
+    active: &Active,
+    bound: &BoundArgs<'_>,
+    prepared: &Prepared,
+) -> PyResult<()> {
+    if !prepared.has_nowhere || active.place.has_devices() {
+        return Ok(());
+    }
+    for (index, param) in function.params.iter().enumerate().filter(|(_, param)| !param.rules.constexpr) {
+        let value = bound.value(py, index);
+        if is_tensor(kind_of(value)?) && is_nowhere(value)? {
+            let message = "is a tensor that has elements and no memory: it stands for another while a program is \
+                           traced, or its storage was freed; `warmup` compiles without a launch";
+            return Err(with_name(py, PyValueError::new_err(message), function, &param.text));
+        }
+    }
+    Ok(())
+}
+
+fn is_nowhere(tensor: Borrowed<'_, '_, PyAny>) -> PyResult<bool> {
+    let py = tensor.py();
+    let Some(numel) = tensor.getattr_opt(intern!(py, "numel"))? else { return Ok(false) };
+    let address: u64 = tensor.call_method0(intern!(py, "data_ptr"))?.extract()?;
+    Ok(address == 0 && numel.call0()?.extract::<u64>()? > 0)
+}
+
 fn is_memory(kind: Kind) -> bool {
     matches!(kind, Kind::NumpyArray | Kind::ArrayInterface | Kind::PlainTensor | Kind::Tensor)
 }
@@ -108,6 +145,7 @@ fn write_argument(
         && !rules.constexpr
         && let Some((dtype, address)) = plain_tensor(value, &active.place)
     {
+        prepared.has_nowhere |= address == 0;
         prepared.call.pointer(rules, dtype, address);
         return Ok(());
     }
@@ -122,7 +160,11 @@ fn write_argument(
         return function.variants.objects(value.py()).write(value, &mut prepared.call.key);
     }
     match read::read(value, kind, &active.place, &mut prepared.keep)? {
-        Some(argument) => prepared.call.argument(rules, argument).or_raise(value.py()),
+        Some(argument) => {
+            prepared.has_nowhere |=
+                is_tensor(kind) && matches!(argument, Argument::Pointer { address: 0, .. });
+            prepared.call.argument(rules, argument).or_raise(value.py())
+        }
         None => write_other(function, active, rules, value, kind, prepared),
     }
 }

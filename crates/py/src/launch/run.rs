@@ -3,7 +3,7 @@
 use super::bind::{BoundArgs, Call, bind};
 use super::hooks::LaunchCall;
 use super::predict::predict;
-use super::prepare::{Prepared, prepare};
+use super::prepare::{Prepared, prepare, refuse_nowhere};
 use super::staged::Staged;
 use super::{interpreted, miss};
 use crate::compile::notify;
@@ -46,8 +46,11 @@ pub(crate) fn run<'py>(
     };
     let mut prepared = Prepared::new(function, &active)?;
     prepare(py, me, &active, &bound, &mut prepared)?;
-    // The body of an interpreted kernel is run, not compiled, unless somebody wants to see a compiled one.
     let is_warmup = matches!(grid, Grid::None | Grid::Ahead(_));
+    if !is_warmup {
+        refuse_nowhere(py, me, &active, &bound, &prepared)?;
+    }
+    // The body of an interpreted kernel is run, not compiled, unless somebody wants to see a compiled one.
     let runs_body = active.context.interprets && !is_warmup;
     if runs_body && !hooks::any_launch() {
         let grid = resolved(grid, &bound, py, me)?;
