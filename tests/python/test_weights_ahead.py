@@ -59,13 +59,10 @@ def loops(text):
     return inside
 
 
-@pytest.mark.parametrize("emulate", TARGETS)
+@pytest.mark.parametrize("emulate, asm", [(target, False) for target in TARGETS] + [("cuda:90", True), ("cuda:80", True)])
 @pytest.mark.parametrize("rows, m, n, block", [(1, 16, 64, 128), (1, 64, 64, 64), (5, 16, 32, 32), (64, 64, 128, 64)])
 @pytest.mark.parametrize("stages", [2, 3])
-@pytest.mark.parametrize("asm", [False, True])
-def test_weights_that_a_loop_carries(rng, emulate, rows, m, n, block, stages, asm):
-    if asm and "cuda" not in emulate:
-        asm = False
+def test_weights_that_a_loop_carries(rng, emulate, asm, rows, m, n, block, stages):
     groups = 4
     k = groups * block
     x = rng.integers(-3, 4, (rows, k)).astype(np.float32)

@@ -136,7 +136,7 @@ fn only_computes(inst: &MInst) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::machine::{Base, Class, End, MBlock, MFunction, MInst, Operand, Reg, Text};
-    use super::order_by_need;
+    use super::{Known, Order, order_by_need};
     use cranelift_entity::{EntityRef, PrimaryMap};
     use llir::Block;
     use smallvec::SmallVec;
@@ -220,6 +220,17 @@ mod tests {
         assert_eq!(Chains::steps(4, "membar.gl").ordered(1024), stepwise(4, "membar"));
         // All products are in use where lanes wait, in any order.
         assert_eq!(Chains::steps(16, "bar.sync").ordered(1024), stepwise(16, "bar"));
+    }
+
+    #[test]
+    fn nothing_moves_behind_what_lanes_wait_at() {
+        let insts = Chains::steps(4, "bar.sync").insts;
+        let end = End::Return(SmallVec::new());
+        let block = MBlock { block: Block::new(0), params: Vec::new(), insts, end };
+        let order = Order::of(&block, &mut Known::default()).expect("each register is written once");
+        // Loads 0 to 3, products 4 to 11, the barrier 12, sums 13 to 16 each in front of its store 17 to 20.
+        let stores = [13, 17, 14, 18, 15, 19, 16, 20];
+        assert_eq!(order, (0..13).chain(stores).collect::<Vec<usize>>());
     }
 
     #[test]

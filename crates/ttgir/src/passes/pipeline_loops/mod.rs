@@ -12,9 +12,9 @@
 //!
 //! Loads that feed dots, those of the next iteration too, and all wide enough loads of loops that name `tt.num_stages`
 //! and have no dot, become `ttg.async_copy_global_to_local` into a ring of buffers, in layouts that suit copies
-//! ([`widen`]); what addresses and masks depend on is computed ahead with
-//! them, an `scf.if` that only chooses between such values too. On machines that load through registers these are loads
-//! an iteration ahead ([`staged`]), or copies that pass by registers ([`direct`]). Dots of warp groups
+//! ([`widen`]); what addresses and masks depend on is computed ahead with them, an `scf.if` that only chooses between
+//! such values too. On machines that load through registers these are loads an iteration ahead ([`staged`]), or copies
+//! that pass by registers ([`direct`]). Dots of warp groups
 //! (`ttng.warp_group_dot`) are left going on until their results or buffers are needed, and the first of an iteration
 //! may begin in the one before ([`next_dot`]). Where a loop says `tt.warp_specialize`, warps of their own begin the
 //! copies ([`roles`]). A loop says with `tt.num_stages` how many iterations are in flight. Bulk copies of a loop in

@@ -10,7 +10,7 @@
 //!
 //! The conversion then is the load from shared memory. A block with fewer elements than there are lanes would otherwise
 //! be held in parts that no copy moves, and be waited for in each iteration. Left alone: loads whose addresses cannot
-//! be computed anew.
+//! be computed anew, loops without dots, and machines that load through registers.
 
 use super::plan::{has_inner_loop, is_dot, may_be_ahead};
 use crate::Encoding;
