@@ -13,6 +13,7 @@ mod reduce_strength;
 mod regroup;
 mod rewrite;
 mod share_steps;
+mod short_divisions;
 mod simplify;
 mod sink;
 
@@ -50,6 +51,7 @@ pub static PIPELINE: &[Pass] = &[
     Pass { name: "share_steps", run: share_steps::share_steps },
     Pass { name: "simplify", run: simplify::simplify },
     Pass { name: "straighten", run: flow::straighten },
+    Pass { name: "short_divisions", run: short_divisions::short_divisions },
     Pass { name: "remove_unused", run: remove_unused },
     Pass { name: "sink", run: sink::sink },
 ];

@@ -14,5 +14,5 @@ mod table;
 pub use arch::{Arch, UnknownArch, Version};
 pub use operands::{Kind, OperandRow, Width, operands};
 pub use pattern::{Need, Role, Row, expansions};
-pub use role::{computes, device_bytes, mnemonics, role};
+pub use role::{computes, device_bytes, machine_instructions, mnemonics, role};
 pub use table::{find, find_in_any_order, rows};

@@ -33,6 +33,18 @@ pub fn device_bytes(role: Role, mnemonic: &str) -> u32 {
     })
 }
 
+/// About how many instructions of the machine an assembler makes of one that has no single one: quotients and rests,
+/// which it computes by reciprocals (counted in what `ptxas` 13 makes for sm_90). 1 for all others.
+pub fn machine_instructions(mnemonic: &str) -> u32 {
+    let mut words = mnemonic.split('.');
+    let divides = matches!(words.next(), Some("div" | "rem"));
+    match words.next_back() {
+        Some("s64" | "u64") if divides => 70,
+        Some("s32" | "u32" | "s16" | "u16") if divides => 16,
+        _ => 1,
+    }
+}
+
 /// The mnemonics of a text of several statements, labels, declarations and guards left out.
 pub fn mnemonics(text: &str) -> impl Iterator<Item = &str> {
     text.split(';').filter_map(|statement| {
@@ -45,7 +57,7 @@ pub fn mnemonics(text: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Role, device_bytes, mnemonics, role};
+    use super::{Role, device_bytes, machine_instructions, mnemonics, role};
 
     #[test]
     fn roles_of_instructions() {
@@ -79,6 +91,21 @@ mod tests {
         ];
         for (mnemonic, wanted) in cases {
             assert_eq!(device_bytes(role(mnemonic), mnemonic), wanted, "{mnemonic}");
+        }
+    }
+
+    #[test]
+    fn divisions_are_many_instructions() {
+        let cases = [
+            ("div.s64", 70),
+            ("rem.u64", 70),
+            ("rem.s32", 16),
+            ("div.full.f32", 1),
+            ("mul.lo.s64", 1),
+            ("div", 1),
+        ];
+        for (mnemonic, wanted) in cases {
+            assert_eq!(machine_instructions(mnemonic), wanted, "{mnemonic}");
         }
     }
 

@@ -73,7 +73,7 @@ impl<'a> Order<'a> {
             if order.moves[place] {
                 continue;
             }
-            if matches!(&inst.text, Text::Plain(mnemonic) if waits(known.of(mnemonic).0)) {
+            if matches!(&inst.text, Text::Plain(mnemonic) if waits(known.of(mnemonic).role)) {
                 order.place_rest(begin..place);
                 begin = place;
             }

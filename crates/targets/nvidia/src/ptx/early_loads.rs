@@ -141,9 +141,9 @@ fn with_branches(insts: Vec<MInst>, groups: Vec<Group>, regs: &mut PrimaryMap<Re
 
 /// Bytes from device memory that an instruction loads into registers.
 fn loaded_bytes<'a>(inst: &'a MInst, known: &mut Known<'a>) -> u32 {
-    let mut of = |name: &'a str| match known.of(name) {
-        (Role::Access, bytes) if inst.defs > 0 => bytes,
-        _ => 0,
+    let mut of = |name: &'a str| {
+        let about = known.of(name);
+        if about.role == Role::Access && inst.defs > 0 { about.bytes } else { 0 }
     };
     match &inst.text {
         Text::Plain(name) => of(name),

@@ -163,6 +163,8 @@ mod tests {
         let (load, store, add) = ("ld.global.v4.b32", "st.global.v4.b32", "add.f32");
         let straight = |sums| of(vec![block(0, &[(load, 1), (add, sums), (store, 1)], &[])]);
         assert_eq!([straight(4), straight(60), straight(120)], [Effort::Low, Effort::Low, Effort::Full]);
+        let divided = |count| of(vec![block(0, &[(load, 1), ("rem.s32", count), (store, 1)], &[])]);
+        assert_eq!([divided(4), divided(8)], [Effort::Low, Effort::Full]);
         // What stands before and behind a loop does not count.
         let looped = |inside: &[_]| {
             of(vec![block(0, &[(add, 200)], &[1]), block(1, inside, &[1, 2]), block(2, &[(add, 200)], &[])])

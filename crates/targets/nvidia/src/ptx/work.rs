@@ -2,7 +2,7 @@
 
 use super::machine::{MBlock, MFunction, MInst, Reg, Text};
 use cranelift_entity::EntitySet;
-use ptx_isa::{Role, device_bytes, role};
+use ptx_isa::{Role, device_bytes, machine_instructions, role};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -27,15 +27,25 @@ pub(super) struct Work {
     pub(super) waits: bool,
 }
 
-/// What instructions do and the bytes that they move, by their rows: each mnemonic is looked up once.
+/// What an instruction does, by its row.
+#[derive(Clone, Copy)]
+pub(super) struct About {
+    pub(super) role: Role,
+    /// Bytes between device memory and a lane.
+    pub(super) bytes: u32,
+    /// How many of the machine it is.
+    instructions: u32,
+}
+
+/// What instructions do: each mnemonic is looked up once.
 #[derive(Default)]
-pub(super) struct Known<'a>(FxHashMap<&'a str, (Role, u32)>);
+pub(super) struct Known<'a>(FxHashMap<&'a str, About>);
 
 impl<'a> Known<'a> {
-    pub(super) fn of(&mut self, mnemonic: &'a str) -> (Role, u32) {
+    pub(super) fn of(&mut self, mnemonic: &'a str) -> About {
         *self.0.entry(mnemonic).or_insert_with(|| {
             let role = role(mnemonic);
-            (role, device_bytes(role, mnemonic))
+            About { role, bytes: device_bytes(role, mnemonic), instructions: machine_instructions(mnemonic) }
         })
     }
 }
@@ -56,11 +66,11 @@ impl Work {
         }
     }
 
-    fn add_one(&mut self, (role, bytes): (Role, u32)) {
-        self.instructions += 1;
-        self.bytes += bytes;
-        self.is_demanding |= matches!(role, Role::Multiply | Role::MultiplyControl | Role::MultiplyWait);
-        self.waits |= waits(role);
+    fn add_one(&mut self, of: About) {
+        self.instructions += of.instructions;
+        self.bytes += of.bytes;
+        self.is_demanding |= matches!(of.role, Role::Multiply | Role::MultiplyControl | Role::MultiplyWait);
+        self.waits |= waits(of.role);
     }
 }
 
@@ -96,7 +106,7 @@ impl InUse {
                 inst.each_def(|reg| bits -= if live.remove(reg) { width(reg) } else { 0 });
                 inst.each_use(|reg| bits += if live.insert(reg) { width(reg) } else { 0 });
                 most.anywhere = most.anywhere.max(bits / 32);
-                if matches!(&inst.text, Text::Plain(mnemonic) if waits(known.of(mnemonic).0)) {
+                if matches!(&inst.text, Text::Plain(mnemonic) if waits(known.of(mnemonic).role)) {
                     most.across = most.across.max(bits / 32);
                 }
             }
