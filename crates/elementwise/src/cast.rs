@@ -4,15 +4,13 @@ use crate::small_float::{as_wide, narrow_to, narrow_toward_zero};
 use crate::{Ctx, Elems, Entry, Result, Rounding};
 use ir::FloatKind;
 use llir::{Op, Type, Value};
-use ttir::interval::Interval;
 use ttir::ops::arith_cast::{self, FpToFpOp};
-use ttir::ops::forms::UnaryOp;
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[
     (&arith_cast::EXTSI, |ctx, e, x| {
         let ty = ctx.result_like(x[0], e);
-        Ok(ctx.sums.extend(ctx.b, x[0], ty))
+        Ok(ctx.sums.extend(ctx.b, x[0], ty, e.source_bounds()))
     }),
     (&arith_cast::EXTUI, |ctx, e, x| Ok(resize(ctx, Op::ZEXT, e, x[0]))),
     (&arith_cast::TRUNCI, |ctx, e, x| Ok(resize(ctx, Op::TRUNC, e, x[0]))),
@@ -72,12 +70,8 @@ pub(crate) fn from_int(ctx: &mut Ctx<'_, '_>, signed: bool, elems: &Elems<'_>, v
 
 /// Whether the code shows that the integer that is converted has no more bits than the significand of binary32.
 fn is_small(signed: bool, elems: &Elems<'_>) -> bool {
-    if elems.operands.len() != 1 {
-        return false;
-    }
     let least = if signed { -(1 << 24) } else { 0 };
-    Interval::of(elems.module, UnaryOp::new(elems.module, elems.op).src())
-        .is_some_and(|of| of.low >= least && of.high <= 1 << 24)
+    elems.source_bounds().is_some_and(|of| of.low >= least && of.high <= 1 << 24)
 }
 
 /// Integers narrower than what the machine converts come through that width: in range that changes nothing.

@@ -26,8 +26,10 @@ use ir::{Module, Op, OpRow, Type};
 use llir::{Flags, FunctionBuilder, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::cell::OnceCell;
 use std::fmt;
 use std::sync::OnceLock;
+use ttir::interval::Interval;
 
 /// What instructions are made with: where they go, and what the machine does in its own way.
 pub struct Ctx<'c, 'm> {
@@ -70,6 +72,8 @@ pub struct Elems<'a> {
     pub operands: SmallVec<[Type; 4]>,
     /// Element type of the result.
     pub result: Type,
+    /// Bounds of the only operand, once they were asked for.
+    bounds: OnceCell<Option<Interval>>,
 }
 
 impl Elems<'_> {
@@ -81,7 +85,14 @@ impl Elems<'_> {
             op,
             operands: module.operands(op).iter().map(elem).collect(),
             result: elem(&module.result(op, 0)),
+            bounds: OnceCell::new(),
         }
+    }
+
+    /// Between which bounds the elements of the only operand lie, as far as the code shows.
+    pub(crate) fn source_bounds(&self) -> Option<Interval> {
+        let [source] = self.module.operands(self.op) else { return None };
+        *self.bounds.get_or_init(|| Interval::of(self.module, *source))
     }
 }
 

@@ -3,6 +3,7 @@
 use ir::{FloatKind, Type};
 use llir::{FunctionBuilder, Value};
 use maths::MathMachine;
+use ttir::interval::Interval;
 
 /// An elementary function that a machine may have instructions for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -177,8 +178,14 @@ pub trait Sums {
         b.shl(x, amount)
     }
 
-    /// The sign extension to a wider type.
-    fn extend(&mut self, b: &mut FunctionBuilder<'_>, x: Value, ty: llir::Type) -> Value {
+    /// The sign extension to a wider type, of a number between these bounds where they are known.
+    fn extend(
+        &mut self,
+        b: &mut FunctionBuilder<'_>,
+        x: Value,
+        ty: llir::Type,
+        _: Option<Interval>,
+    ) -> Value {
         b.resize_signed(x, ty)
     }
 

@@ -9,6 +9,7 @@ use crate::target::Near;
 use cranelift_entity::SecondaryMap;
 use llir::{Block, FunctionBuilder, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
+use ttir::interval::Interval;
 
 /// A value as a sum. Without a base it is the constant itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,11 +124,23 @@ impl Affine {
         end.is_some_and(|end| *end < 1 << 30 && (0..1 << 30).contains(&sum.constant))
     }
 
-    /// The sign extension of an integer.
-    pub(crate) fn sign_extend(&mut self, b: &mut FunctionBuilder<'_>, x: Value, ty: Type) -> Value {
+    /// The sign extension of an integer that lies between these bounds. Without its constant it is the difference of
+    /// both as long as that has no more bits, whatever wraps around on the way.
+    pub(crate) fn sign_extend(
+        &mut self,
+        b: &mut FunctionBuilder<'_>,
+        x: Value,
+        ty: Type,
+        bounds: Option<Interval>,
+    ) -> Value {
         let sum = self.split(b, x);
+        let most = i64::MAX >> (64 - b.ty(x).lane_bits().clamp(1, 64));
+        let fits = |bound: i64| {
+            bound.checked_sub(sum.constant).is_some_and(|base| (-most - 1..=most).contains(&base))
+        };
+        let is_difference = bounds.is_some_and(|bounds| fits(bounds.low) && fits(bounds.high));
         match sum.base {
-            Some(base) if sum.constant != 0 && self.stays_small(&sum) => {
+            Some(base) if sum.constant != 0 && (is_difference || self.stays_small(&sum)) => {
                 let base = b.resize_signed(base, ty);
                 self.join(b, ty, Sum { base: Some(base), constant: sum.constant })
             }

@@ -5,6 +5,7 @@ use crate::context::Cx;
 use crate::error::Error;
 use elementwise::{Ctx, Sums};
 use llir::{FunctionBuilder, Type, Value};
+use ttir::interval::Interval;
 
 impl Cx<'_> {
     /// Makes instructions on single elements.
@@ -37,8 +38,8 @@ impl Sums for Affine {
         self.shift_left(b, x, amount)
     }
 
-    fn extend(&mut self, b: &mut FunctionBuilder<'_>, x: Value, ty: Type) -> Value {
-        self.sign_extend(b, x, ty)
+    fn extend(&mut self, b: &mut FunctionBuilder<'_>, x: Value, ty: Type, bounds: Option<Interval>) -> Value {
+        self.sign_extend(b, x, ty, bounds)
     }
 
     fn add_pointer(

@@ -95,9 +95,11 @@ fn counted(module: &Module, value: Value, depth: u32) -> Option<Interval> {
     let around = module.region_parent(module.block_region(block)).filter(|&op| module.is(op, &FOR))?;
     let of = ForOp::new(module, around);
     let low = within(module, of.lower(), depth)?;
-    let end = within(module, of.upper(), depth)?;
+    // The counter is below a number of its own type, whatever that is.
+    let bits = elem(module.ty(value)).as_int()?;
+    let end = within(module, of.upper(), depth).map_or(i64::MAX >> (64 - bits), |end| end.high);
     let step = within(module, of.step(), depth).filter(|step| step.low > 0)?;
-    let last = end.high.checked_sub(1)?.max(low.low);
+    let last = end.checked_sub(1)?.max(low.low);
     let is_exact = low.low == low.high && step.low == step.high;
     let high = if is_exact { low.low + (last - low.low) / step.low * step.low } else { last };
     Some(Interval { low: low.low, high })

@@ -8,6 +8,7 @@ mod address;
 mod bits;
 mod cast;
 mod choice;
+mod compare;
 mod division;
 mod float;
 mod integer;
@@ -39,8 +40,15 @@ type Rule = fn(&mut Simplifier<'_>, &InstData) -> Option<Change>;
 /// The rules by the number of the row of an instruction.
 static RULES: LazyLock<Vec<Vec<Rule>>> = LazyLock::new(|| {
     let mut rules = vec![Vec::new(); Op::all().count()];
-    let families =
-        [integer::RULES, division::RULES, cast::RULES, choice::RULES, float::RULES, address::RULES];
+    let families = [
+        integer::RULES,
+        division::RULES,
+        cast::RULES,
+        choice::RULES,
+        compare::RULES,
+        float::RULES,
+        address::RULES,
+    ];
     for (op, rule) in families.into_iter().flatten() {
         rules[op.index()].push(*rule);
     }
