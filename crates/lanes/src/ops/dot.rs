@@ -38,15 +38,14 @@ fn lower_by_elements(cx: &mut Cx<'_>, op: Op, operands: [IrValue; 3]) -> Result<
     let c = cx.registers(operands[2])?;
     let depth = positions[0].sizes()[2];
     let lost = || "a lane does not hold all of k: the operands' encodings do not belong to the result's";
-    let mut results = Vec::with_capacity(c.len());
-    for (register, [batch, row, column]) in positions[2].elements().iter().copied().enumerate() {
-        let mut acc = c[register];
-        for k in 0..depth {
-            let x = positions[0].register([batch, row, k]).ok_or_else(|| cx.error(op, lost()))?;
-            let y = positions[1].register([batch, k, column]).ok_or_else(|| cx.error(op, lost()))?;
-            acc = multiply_add(cx, a[x as usize], b[y as usize], acc);
+    // Along k outside, so that an operand's registers are free as soon as its columns or rows were multiplied.
+    let mut results = c.to_vec();
+    for k in 0..depth {
+        for (acc, [batch, row, column]) in results.iter_mut().zip(positions[2].elements()) {
+            let x = positions[0].register([*batch, *row, k]).ok_or_else(|| cx.error(op, lost()))?;
+            let y = positions[1].register([*batch, k, *column]).ok_or_else(|| cx.error(op, lost()))?;
+            *acc = multiply_add(cx, a[x as usize], b[y as usize], *acc);
         }
-        results.push(acc);
     }
     cx.set_registers(op, results);
     Ok(())

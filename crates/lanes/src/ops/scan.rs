@@ -7,7 +7,7 @@
 use super::SharingEntry;
 use super::combine::{Combine, Elements, column, zip};
 use super::convert;
-use super::scan_layout::{Axis, ordered, plans_of};
+use super::scan_layout::{Axis, Spread, ordered, totals_of};
 use crate::block_memory::{Values, convert_blocks, plans_bytes};
 use crate::context::Cx;
 use crate::error::{Result, at};
@@ -20,7 +20,7 @@ use crate::value::{LaneValue, Region};
 use ir::{Module, Op};
 use layout::LinearLayout;
 use layout::convert::Conversion;
-use llir::{IntCompare, Value};
+use llir::{IntCompare, Op as Inst, Value};
 use std::rc::Rc;
 use ttir::ops::reduce::{SCAN, ScanOp};
 
@@ -38,6 +38,8 @@ struct Plans {
     before: Vec<Rc<Conversion>>,
     /// The totals of warps to all warps along the axis.
     totals: Vec<Rc<Conversion>>,
+    /// How lanes share those.
+    spread: Option<Spread>,
     /// Back.
     after: Vec<Rc<Conversion>>,
 }
@@ -65,11 +67,11 @@ impl Plans {
             Some(scanned) => (convert(&source, scanned)?, convert(scanned, &source)?),
             None => (Vec::new(), Vec::new()),
         };
-        let totals = match plans_of(&axis, scanned.as_ref().unwrap_or(&source), dim) {
-            Some((from, to)) => convert(&from, &to)?,
-            None => Vec::new(),
+        let (totals, spread) = match totals_of(&axis, scanned.as_ref().unwrap_or(&source), dim) {
+            Some(totals) => (convert(&totals.from, &totals.to)?, totals.spread),
+            None => (Vec::new(), None),
         };
-        Ok(Plans { axis, before, totals, after })
+        Ok(Plans { axis, before, totals, spread, after })
     }
 }
 
@@ -87,13 +89,14 @@ fn scan(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         all = moved(cx, &plans.before, region, &elements, &all)?;
     }
     let totals = behind(&[&plans.before]);
-    let mut scan = Scan { combine, elements, axis: &plans.axis, reverse };
-    let mut results = scan.run(cx, &all, &plans.totals, totals)?;
+    let scan = Scan { combine, elements: &elements, axis: &plans.axis, reverse };
+    let shared = Shared { plans: &plans.totals, spread: plans.spread.as_ref(), region: totals };
+    let mut results = scan.run(cx, &all, shared)?;
     if !plans.after.is_empty() {
         let region = behind(&[&plans.before, &plans.totals]);
-        results = moved(cx, &plans.after, region, &scan.elements, &results)?;
+        results = moved(cx, &plans.after, region, &elements, &results)?;
     }
-    for operand in 0..scan.elements.len() {
+    for operand in 0..elements.len() {
         let result = cx.module.result(op, operand);
         cx.set(result, LaneValue::tensor(column(&results, operand)));
     }
@@ -123,22 +126,30 @@ struct Front {
     holds: Option<Value>,
 }
 
+/// How totals come to all warps.
+#[derive(Clone, Copy)]
+struct Shared<'p> {
+    plans: &'p [Rc<Conversion>],
+    spread: Option<&'p Spread>,
+    region: Option<Region>,
+}
+
+impl Shared<'_> {
+    /// One warp has the whole axis.
+    const NOT: Shared<'static> = Shared { plans: &[], spread: None, region: None };
+}
+
+#[derive(Clone, Copy)]
 struct Scan<'p> {
     combine: Combine,
-    elements: Vec<ir::Type>,
+    elements: &'p [ir::Type],
     axis: &'p Axis,
     reverse: bool,
 }
 
 impl Scan<'_> {
     /// The scanned registers.
-    fn run(
-        &mut self,
-        cx: &mut Cx<'_>,
-        all: &[Elements],
-        plans: &[Rc<Conversion>],
-        region: Option<Region>,
-    ) -> Result<Vec<Elements>> {
+    fn run(&self, cx: &mut Cx<'_>, all: &[Elements], shared: Shared<'_>) -> Result<Vec<Elements>> {
         let axis = self.axis;
         let mut runs: Vec<Vec<Elements>> = Vec::with_capacity(axis.runs.len());
         for run in &axis.runs {
@@ -149,10 +160,15 @@ impl Scan<'_> {
         if axis.lane_mask != 0 {
             self.lanes(cx, &mut totals, &mut fronts)?;
         }
-        if !plans.is_empty() {
-            self.warps(cx, plans, region, &mut totals, &mut fronts)?;
+        match shared.spread {
+            Some(spread) => self.spread(cx, shared, spread, &totals, &mut fronts)?,
+            None => {
+                if !shared.plans.is_empty() {
+                    self.warps(cx, shared, &mut totals, &mut fronts)?;
+                }
+                self.along_lines(cx, &totals, &mut fronts)?;
+            }
         }
-        self.along_lines(cx, &totals, &mut fronts)?;
         let mut results: Vec<Option<Elements>> = vec![None; all.len()];
         for ((run, members), fronts) in axis.runs.iter().zip(runs).zip(fronts) {
             let front = self.join(cx, &fronts)?;
@@ -248,17 +264,14 @@ impl Scan<'_> {
     fn warps(
         &self,
         cx: &mut Cx<'_>,
-        plans: &[Rc<Conversion>],
-        region: Option<Region>,
+        shared: Shared<'_>,
         totals: &mut [Elements],
         fronts: &mut [Vec<Front>],
     ) -> Result<()> {
         let count = 1u32 << self.axis.warp_bits;
-        let known = moved(cx, plans, region, &self.elements, totals)?;
-        let number = crate::shuffle::thread_map(cx, &self.axis.warp_number);
+        let known = moved(cx, shared.plans, shared.region, self.elements, totals)?;
+        let number = self.warp_in_order(cx);
         let zero = cx.b.i32(0);
-        let last = cx.b.i32(count as i32 - 1);
-        let number = if self.reverse { cx.b.sub(last, number) } else { number };
         let holds = cx.b.icmp(IntCompare::Ne, number, zero);
         for (index, (total, fronts)) in totals.iter_mut().zip(fronts).enumerate() {
             let own = &known[index * count as usize..][..count as usize];
@@ -289,6 +302,79 @@ impl Scan<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The number of the warp along the axis, in the order of the scan.
+    fn warp_in_order(&self, cx: &mut Cx<'_>) -> Value {
+        let number = crate::shuffle::thread_map(cx, &self.axis.warp_number);
+        let last = cx.b.i32((1 << self.axis.warp_bits) - 1);
+        if self.reverse { cx.b.sub(last, number) } else { number }
+    }
+
+    /// What stands in front of each run in each warp, from totals of runs and warps that lanes scan together.
+    fn spread(
+        &self,
+        cx: &mut Cx<'_>,
+        shared: Shared<'_>,
+        spread: &Spread,
+        totals: &[Elements],
+        fronts: &mut [Vec<Front>],
+    ) -> Result<()> {
+        let known = moved(cx, shared.plans, shared.region, self.elements, totals)?;
+        let scanned = Scan { axis: &spread.axis, ..*self }.run(cx, &known, Shared::NOT)?;
+        let warp = self.warp_in_order(cx);
+        let (zero, one) = (cx.b.i32(0), cx.b.i32(1));
+        let holds = cx.b.icmp(IntCompare::Ne, warp, zero);
+        // Counted in the order of the scan, the total in front has the number `warps * run + warp - 1`.
+        let before = cx.b.sub(warp, one);
+        let sent: Vec<Elements> = spread
+            .axis
+            .runs
+            .iter()
+            .map(|run| {
+                self.chosen(
+                    cx,
+                    before,
+                    &self.in_order(run).map(|at| &scanned[at as usize]).collect::<Vec<_>>(),
+                )
+            })
+            .collect();
+        let along = cx.b.i32(spread.axis.lane_mask as i32);
+        let others = cx.b.i32(!spread.axis.lane_mask as i32);
+        let own = cx.ids().lane;
+        let own = cx.b.and(own, others);
+        let (registers, first) =
+            (cx.b.i32(spread.register_bits as i32), cx.b.i32(spread.first_lane_bit as i32));
+        let runs = self.axis.runs_of_line;
+        for run in 0..runs {
+            let start = cx.b.i32(((run as u32) << self.axis.warp_bits) as i32);
+            let number = cx.b.add(before, start);
+            let lane = cx.b.binary(Inst::ASHR, number, registers);
+            let lane = cx.b.binary(Inst::SHL, lane, first);
+            let lane = if self.reverse { cx.b.xor(lane, along) } else { lane };
+            let lane = cx.b.and(lane, along);
+            let lane = cx.b.or(lane, own);
+            let place = if self.reverse { runs - 1 - run } else { run };
+            for (line, elements) in self.shuffled(cx, lane, &sent).into_iter().enumerate() {
+                // Warps stand in front of lanes.
+                let front = Front { elements, holds: (run == 0).then_some(holds) };
+                fronts[line * runs + place].insert(0, front);
+            }
+        }
+        Ok(())
+    }
+
+    /// The one of some values, as many as a power of two, whose number is that of the lowest bits.
+    fn chosen(&self, cx: &mut Cx<'_>, number: Value, values: &[&Elements]) -> Elements {
+        let mut values: Vec<Elements> = values.iter().map(|elements| (*elements).clone()).collect();
+        let zero = cx.b.i32(0);
+        for bit in 0..values.len().ilog2() {
+            let set = cx.b.i32(1 << bit);
+            let set = cx.b.and(number, set);
+            let set = cx.b.icmp(IntCompare::Ne, set, zero);
+            values = values.chunks(2).map(|pair| select(cx, set, &pair[1], &pair[0])).collect();
+        }
+        values.swap_remove(0)
     }
 
     /// A run further on along a line has the runs before it in front.

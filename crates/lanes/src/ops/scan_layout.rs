@@ -152,13 +152,60 @@ pub(crate) fn ordered(like: &LinearLayout, axis: usize) -> Result<LinearLayout, 
     LinearLayout::new(&ins, &outs)
 }
 
-/// Where the totals of runs are, and where they are wanted: all warps along the axis have them all in registers, the
-/// number of the warp in the lowest bits. `None` where one warp has the whole axis.
-pub(crate) fn plans_of(
-    axis: &Axis,
-    layout: &LinearLayout,
-    dim: usize,
-) -> Option<(LinearLayout, LinearLayout)> {
+/// How the totals of all runs of all warps come to each warp along the axis. Of those of a line the lowest bits number
+/// the warp, the others the run.
+pub(crate) struct Totals {
+    /// Where they are.
+    pub(crate) from: LinearLayout,
+    /// Where they are wanted.
+    pub(crate) to: LinearLayout,
+    /// How the lanes of a warp share them; without, each lane has them all in registers.
+    pub(crate) spread: Option<Spread>,
+}
+
+/// The totals of a line, shared by the lanes along the axis: neighbours in registers, the others further on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Spread {
+    /// The axis of totals in this layout. A line is one run.
+    pub(crate) axis: Axis,
+    /// So many bits of a total's number are those of the register.
+    pub(crate) register_bits: u32,
+    /// The others are those of the lane from this bit on.
+    pub(crate) first_lane_bit: u32,
+}
+
+impl Spread {
+    /// Lanes share totals from 32 a line on: each step of theirs takes a shuffle, an operation and a choice, and each
+    /// total of one lane a load, an operation and a choice.
+    fn of(axis: &Axis) -> Option<Spread> {
+        const LEAST_BITS: u32 = 5;
+        let (lane_bits, first_lane_bit) = (axis.lane_mask.count_ones(), axis.lane_mask.trailing_zeros());
+        let bits = axis.warp_bits + axis.runs_of_line.ilog2();
+        let neighbours = lane_bits > 0
+            && (axis.lane_mask >> first_lane_bit).count_ones()
+                == (axis.lane_mask >> first_lane_bit).trailing_ones();
+        let register_bits = bits.saturating_sub(lane_bits);
+        // Which of its registers a lane sends depends on the number of the warp alone.
+        if bits < LEAST_BITS || !neighbours || register_bits > axis.warp_bits {
+            return None;
+        }
+        let lines = (axis.runs.len() / axis.runs_of_line) as u32;
+        let along = ((1u32 << (bits - register_bits)) - 1) << first_lane_bit;
+        let run = |line: u32| (0..1 << register_bits).map(|at| line << register_bits | at).collect();
+        let axis = Axis {
+            runs: (0..lines).map(run).collect(),
+            runs_of_line: 1,
+            lane_mask: along,
+            warp_bits: 0,
+            warp_number: Vec::new(),
+            same: (0..lines << register_bits).collect(),
+        };
+        Some(Spread { axis, register_bits, first_lane_bit })
+    }
+}
+
+/// How the totals of runs come to all warps along the axis. `None` where one warp has the whole axis.
+pub(crate) fn totals_of(axis: &Axis, layout: &LinearLayout, dim: usize) -> Option<Totals> {
     if axis.warp_bits == 0 {
         return None;
     }
@@ -191,14 +238,26 @@ pub(crate) fn plans_of(
         .zip(&axis.warp_number[lanes.len()..])
         .map(|(basis, number)| [&basis[..], &[(PARTIAL, *number)]].concat())
         .collect();
-    let make = |register: &[Vec<(Dim, u32)>], warp: &[Vec<(Dim, u32)>]| {
-        let borrow = |list: &[Vec<(Dim, u32)>]| -> Vec<Vec<(Dim, u32)>> { list.to_vec() };
-        let lists = [borrow(register), borrow(&lanes), borrow(warp), borrow(&blocks)];
+    let make = |register: &[Vec<(Dim, u32)>], lane: &[Vec<(Dim, u32)>], warp: &[Vec<(Dim, u32)>]| {
+        let lists = [register, lane, warp, &blocks];
         let slices: Vec<Vec<&[(Dim, u32)]>> =
             lists.iter().map(|list| list.iter().map(|basis| &basis[..]).collect()).collect();
         let dims = [Dim::REGISTER, Dim::LANE, Dim::WARP, Dim::BLOCK];
         let ins: Vec<_> = dims.into_iter().zip(slices.iter().map(|list| &list[..])).collect();
         LinearLayout::new(&ins, &outs).ok()
     };
-    Some((make(&registers, &numbered)?, make(&[numbers, registers.clone()].concat(), &warps)?))
+    let from = make(&registers, &lanes, &numbered)?;
+    let spread = Spread::of(axis);
+    let to = match &spread {
+        None => make(&[numbers, registers].concat(), &lanes, &warps)?,
+        Some(spread) => {
+            let (along, lines) = registers.split_at(axis.runs_of_line.ilog2() as usize);
+            let bits = [&numbers[..], along].concat();
+            let (low, high) = bits.split_at(spread.register_bits as usize);
+            let mut lanes = lanes.clone();
+            lanes[spread.first_lane_bit as usize..][..high.len()].clone_from_slice(high);
+            make(&[low, lines].concat(), &lanes, &warps)?
+        }
+    };
+    Some(Totals { from, to, spread })
 }
