@@ -16,7 +16,8 @@ def mark(out_ptr, width, height):
 
 @pytest.mark.parametrize("grid, shape", [
     (5, (5, 1, 1)), ((5, ), (5, 1, 1)), ([3, 2], (3, 2, 1)), ((2, 3, 4), (2, 3, 4)), ((np.int64(3), ), (3, 1, 1)),
-    (lambda meta: (meta["width"], meta["height"]), (4, 3, 1)), (lambda meta: 7, (7, 1, 1))])
+    (lambda meta: (meta["width"], meta["height"]), (4, 3, 1)), (lambda meta: 7, (7, 1, 1)),
+    ((3, 2, 4, 1, 1), (3, 2, 4))])
 def test_grids(grid, shape):
     width, height, depth = shape
     out = np.zeros((depth, height, width), np.int32)
@@ -31,7 +32,7 @@ def test_an_empty_grid_runs_nothing(grid):
     assert not out.any()
 
 
-@pytest.mark.parametrize("grid", [(), (1, 2, 3, 4), ("a", ), (1.5, ), None, (-1, ), (2**40, )], ids=repr)
+@pytest.mark.parametrize("grid", [(), (1, 2, 3, 4), (1, 1, 1, 0), ("a", ), (1.5, ), None, (-1, ), (2**40, )], ids=repr)
 def test_what_is_no_grid_is_refused(grid):
     out = np.zeros(16, np.int32)
     with pytest.raises((TypeError, ValueError, OverflowError, triton.TritonError)):

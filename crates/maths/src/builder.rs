@@ -171,6 +171,11 @@ impl<'c, 'm> Builder<'c, 'm> {
         self.b.fneg(a)
     }
 
+    /// Whether the machine rounds a product and a sum once.
+    pub(crate) fn has_fma(&self) -> bool {
+        self.machine.has_fma()
+    }
+
     /// `a * b + c`, fused where the machine can, else rounded twice.
     pub(crate) fn mul_add(&mut self, a: Value, b: Value, c: Value) -> Value {
         if self.machine.has_fma() {

@@ -12,7 +12,7 @@ pub(crate) enum Rare {
     /// The same of a large single plus so many eighths of a turn, an odd number of them, by half turns. Input: the
     /// single, not negative. Outputs: the remainder, and an integer that is odd where the number of half turns is.
     ReducePhase { eighths: i8 },
-    /// The remainder of a division with a long quotient, for finite binary64 numbers x >= y > 0. Inputs: x, y.
+    /// The remainder of a division with a long quotient, for finite numbers x >= y > 0. Inputs: x, y.
     Remainder,
     /// The Bessel function of the first kind. Inputs: the order, a whole number from two on, the argument, not
     /// negative, and the functions of orders 0 and 1.
@@ -45,7 +45,16 @@ impl Rare {
         match self {
             Rare::ReduceAngle => reduce_angle(b, machine, inputs[0], outputs > 2),
             Rare::ReducePhase { eighths } => reduce_phase(b, inputs[0], eighths),
-            Rare::Remainder => Values::from_slice(&[remainder(b, inputs[0], inputs[1])]),
+            Rare::Remainder => {
+                let ty = b.ty(inputs[0]);
+                let [x, y] = [inputs[0], inputs[1]].map(|input| match ty == Type::F64 {
+                    true => input,
+                    false => b.cast(Op::FPEXT, input, Type::F64),
+                });
+                let rest = remainder(b, x, y);
+                // It has no more bits than the divisor.
+                Values::from_slice(&[if ty == Type::F64 { rest } else { b.cast(Op::FPTRUNC, rest, ty) }])
+            }
             Rare::BesselFirst => {
                 let near = (inputs[2], inputs[3]);
                 Values::from_slice(&[rare_bessel::first_kind(b, inputs[0], inputs[1], near)])

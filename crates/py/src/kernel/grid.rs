@@ -54,12 +54,23 @@ fn sizes<'a, 'py: 'a>(
     len: usize,
     item: impl Fn(usize) -> PyResult<Borrowed<'a, 'py, PyAny>>,
 ) -> PyResult<target::Grid> {
-    if !(1..=3).contains(&len) {
-        return Err(PyValueError::new_err(format!("a grid has one to three sizes, not {len}")));
-    }
     let mut grid = [1; 3];
-    for (at, place) in grid.iter_mut().enumerate().take(len) {
-        *place = size(item(at)?)?;
+    for at in 0..len {
+        let size = size(item(at)?)?;
+        match grid.get_mut(at) {
+            Some(place) => *place = size,
+            None if size == 1 => {}
+            None => {
+                let text = format!(
+                    "a grid has one to three sizes, and ones behind them: number {} is {size}",
+                    at + 1
+                );
+                return Err(PyValueError::new_err(text));
+            }
+        }
+    }
+    if len == 0 {
+        return Err(PyValueError::new_err("a grid has one to three sizes, not none"));
     }
     Ok(grid)
 }
