@@ -1,8 +1,8 @@
 //! The remainder of a division that truncates: `fmod`, always exact.
 //!
-//! As long as the quotient has no more bits than a float, one fused (or split) multiplication gives the remainder. Lanes
-//! with a larger quotient, or, where nothing is fused, with numbers so small that a product loses bits, are done one by
-//! one in integers.
+//! As long as the quotient has no more bits than a float, one fused (or split) multiplication gives the remainder.
+//! Lanes with a larger quotient, or, where nothing is fused, with numbers so small that a product loses bits, are done
+//! one by one in integers.
 
 use super::Elem;
 use super::builder::Builder;

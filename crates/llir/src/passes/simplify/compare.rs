@@ -111,7 +111,7 @@ mod tests {
             F::Oge => a >= b,
             F::Olt => a < b,
             F::Ole => a <= b,
-            F::One => a < b || a > b,
+            F::One => !unordered && a != b,
             F::Ord => !unordered,
             F::Uno => unordered,
             F::Ueq => unordered || a == b,
@@ -119,7 +119,7 @@ mod tests {
             F::Uge => unordered || a >= b,
             F::Ult => unordered || a < b,
             F::Ule => unordered || a <= b,
-            F::Une => unordered || a != b,
+            F::Une => a != b,
         }
     }
 
