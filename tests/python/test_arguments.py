@@ -10,6 +10,7 @@ from torch._subclasses import FakeTensorMode
 
 import deuteron as triton
 import deuteron.language as tl
+from deuteron.tools.tensor_descriptor import TensorDescriptor
 
 
 @triton.jit
@@ -354,3 +355,39 @@ def test_tensors_without_memory_are_compiled_for_but_not_launched(interpret):
     # Without elements none are missing.
     kernel[(1, )](torch.zeros(0), y, 0, BLOCK=16)
     assert y.eq(2).all()
+
+
+@triton.jit
+def double_first(pair, y_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(y_ptr + at, tl.load(pair[0] + at) * 2)
+    tl.store(pair[1][0] + at, 3.0)
+
+
+@triton.jit
+def double_described(x, y_ptr, N: tl.constexpr):
+    tl.store(y_ptr + tl.arange(0, N), x.load([0]) * 2)
+
+
+@pytest.mark.parametrize("interpret", [False, True])
+@pytest.mark.parametrize("launches_before", [0, 1, 4])
+def test_tensors_without_memory_inside_of_arguments_are_refused(interpret, launches_before):
+    y = torch.zeros(16)
+    wrapped = {
+        "first": (double_first, "pair", lambda x: (x, (torch.zeros(16), 5))),
+        "deep": (double_first, "pair", lambda x: (torch.ones(16), (x, 5))),
+        "descriptor": (double_described, "x", lambda x: TensorDescriptor(x, [16], [1], [16])),
+    }
+    for name, (function, parameter, wrap) in wrapped.items():
+        kernel = triton.jit(function.fn, interpret=interpret)
+        x = torch.ones(16)
+        argument = wrap(x)
+        for _ in range(launches_before):
+            y.zero_()
+            kernel[(1, )](argument, y, 16)
+            assert y.eq(2).all(), name
+        x.untyped_storage().resize_(0)
+        if not interpret:
+            assert kernel.warmup(argument, y, 16, grid=(1, )) is not None
+        with pytest.raises((ValueError, triton.TritonError), match=f"{parameter}.*elements and no memory"):
+            kernel[(1, )](argument, y, 16)

@@ -63,7 +63,7 @@ pub(crate) fn too_large() -> String {
 const MAX_REPEATED: usize = 1 << 20;
 
 /// How often something of a length is repeated by `* count`: never where the count is negative.
-fn repetitions(count: i128, length: usize) -> Result<usize, String> {
+pub(crate) fn repetitions(count: i128, length: usize) -> Result<usize, String> {
     if length == 0 {
         return Ok(0);
     }
@@ -72,6 +72,26 @@ fn repetitions(count: i128, length: usize) -> Result<usize, String> {
         Some(total) if total <= MAX_REPEATED => Ok(count),
         _ => Err(format!("the result of `*` is too large: it may have at most {MAX_REPEATED} elements")),
     }
+}
+
+/// Whether something of one length may be put behind something of another.
+pub(crate) fn joined(left: usize, right: usize) -> Result<(), String> {
+    match left.checked_add(right) {
+        Some(total) if total <= MAX_REPEATED => Ok(()),
+        _ => Err(format!("the result of `+` is too large: it may have at most {MAX_REPEATED} elements")),
+    }
+}
+
+/// How many numbers a range has; none where its step is zero.
+pub(crate) fn range_length(start: i128, end: i128, step: i128) -> Option<u128> {
+    let is_empty = if step > 0 { start >= end } else { start <= end };
+    let last = start.abs_diff(end).saturating_sub(1).checked_div(step.unsigned_abs())?;
+    Some(if is_empty { 0 } else { last + 1 })
+}
+
+/// A number of a range: it lies between the ends, even where the way to it does not.
+pub(crate) fn range_element(start: i128, step: i128, index: u128) -> i128 {
+    start.wrapping_add(step.wrapping_mul(index.cast_signed()))
 }
 
 /// A binary operation.
@@ -93,8 +113,12 @@ pub(crate) fn binary(op: Operator, left: &PyValue, right: &PyValue) -> Result<Py
         };
     }
     match (op, left, right) {
-        (Operator::Add, PyValue::Str(a), PyValue::Str(b)) => Ok(PyValue::str(&format!("{a}{b}"))),
+        (Operator::Add, PyValue::Str(a), PyValue::Str(b)) => {
+            joined(a.len(), b.len())?;
+            Ok(PyValue::str(&format!("{a}{b}")))
+        }
         (Operator::Add, PyValue::Tuple(a), PyValue::Tuple(b)) => {
+            joined(a.items.len(), b.items.len())?;
             Ok(PyValue::tuple(a.items.iter().chain(&b.items).cloned().collect()))
         }
         (Operator::Mult, PyValue::Tuple(tuple), count) | (Operator::Mult, count, PyValue::Tuple(tuple))
@@ -129,7 +153,8 @@ fn int_binary(op: Operator, a: i128, b: i128) -> Result<PyValue, String> {
         Operator::Div => return Ok(PyValue::Float(true_quotient(a, b))),
         Operator::FloorDiv | Operator::Mod if b == 0 => return Err(zero()),
         Operator::FloorDiv => {
-            Some(a.wrapping_div_euclid(b) - i128::from(b < 0 && a.wrapping_rem_euclid(b) != 0))
+            let rest = a.wrapping_rem_euclid(b);
+            a.checked_div_euclid(b).map(|quotient| quotient - i128::from(b < 0 && rest != 0))
         }
         Operator::Mod => {
             let rest = a.wrapping_rem_euclid(b);

@@ -5,7 +5,8 @@ use frontend::{Diagnostic, Facts, FileGlobals, Options, Request};
 fn compile(body: &str) -> Result<usize, Vec<Diagnostic>> {
     let source = format!(
         "import triton\nimport triton.language as tl\n\n@triton.jit\ndef f(x, n: tl.constexpr):\n    if n > 0:\n        \
-         return (f)(x + 1, (n) - 1)\n    else:\n        return x\n\n@triton.jit\ndef k(ptr, n):\n{body}\n"
+         return (f)(x + 1, (n) - 1)\n    else:\n        return x\n\n@triton.jit\ndef g(x, n: tl.constexpr):\n    if n > 0:\n        \
+         return g(x, n - 1) + g(x, n - 1)\n    else:\n        return x\n\n@triton.jit\ndef k(ptr, n):\n{body}\n"
     );
     let globals = FileGlobals::new("k.py", &source).map_err(|error| vec![error])?;
     let function = globals.function("k").expect("the kernel is there");
@@ -76,4 +77,44 @@ fn loops_that_would_never_end_are_errors() {
     assert!(messages("    x = tl.arange(0, 2**31)").contains("int32"));
     assert!(messages("    x = 1 << 1000").contains("too large"));
     assert!(messages("    x = tl.zeros((4, -4), tl.int32)").contains("power of 2"));
+}
+
+#[test]
+fn code_that_would_grow_without_end_is_an_error() {
+    let messages = |body: &str| {
+        let errors = compile(body).expect_err("this is too much");
+        let said = errors.iter().filter(|error| error.message.contains("too large")).count();
+        assert_eq!(said, 1, "once, not wherever it goes on: {errors:?}");
+        errors.iter().map(|error| error.message.clone()).collect::<String>()
+    };
+    let loops =
+        "    for i in tl.static_range(60000):\n        for j in tl.static_range(60000):\n            n += 1";
+    assert!(messages(loops).contains("unrolled iterations"));
+    assert!(messages("    x = [[j for j in range(60000)] for i in range(60000)]").contains("iterations"));
+    // Each function calls the one before it twice.
+    assert!(messages("    tl.store(ptr, g(n, 30))").contains("calls"));
+    let doubled = "    x = (n, n)\n    for i in tl.static_range(60):\n        x = x + x";
+    assert!(messages(doubled).contains("at most"));
+    let text = "    x: tl.constexpr = 'a' * 1000\n    for i in tl.static_range(60):\n        x = x + x";
+    assert!(messages(text).contains("at most"));
+    assert!(messages("    x = (n, n) * (1 << 40)").contains("at most"));
+}
+
+#[test]
+fn ranges_are_counted_whatever_their_ends() {
+    let messages = |body: &str| {
+        let errors = compile(body).expect_err("this is too much");
+        errors.iter().map(|error| error.message.clone()).collect::<String>()
+    };
+    let widest = "range(-(1 << 126) - (1 << 126), (1 << 126) + ((1 << 126) - 1)";
+    assert!(messages(&format!("    x = [i for i in {widest})]")).contains("a list may have"));
+    assert!(messages(&format!("    x = [i for i in {widest}, 0)]")).contains("must not be zero"));
+    assert!(messages("    x = [i for i in range(0, 10 ** 9)]").contains("1000000000 numbers"));
+    let few = |range: &str| format!("    tl.static_assert(len([i for i in {range}]) == 4)");
+    assert!(compile(&few(&format!("{widest}, 1 << 126)"))).is_ok());
+    assert!(compile(&few("range(10, 2, -2)")).is_ok());
+    let sum = "    x: tl.constexpr = (1,) * 70000\n    tl.static_assert(len(x) == 70000)";
+    assert!(compile(sum).is_ok());
+    assert!(compile("    x = (n,) * 70000\n    tl.static_assert(len(x) == 70000)").is_ok());
+    assert!(compile("    x = (n,) * -1\n    tl.static_assert(len(x) == 0)").is_ok());
 }

@@ -286,6 +286,7 @@ impl Ctx<'_> {
                 "recursion must end on a constexpr condition",
             ));
         }
+        self.repeat_code()?;
         let frame = Frame {
             parsed: parsed.clone(),
             locals: bound,

@@ -78,6 +78,7 @@ impl<'a> Ctx<'a> {
             discarded: None,
             instances: Vec::new(),
             depth: 0,
+            repeats: 0,
             granted: crate::extension::Extensions::default(),
             in_defaults: false,
             diagnostics: Vec::new(),

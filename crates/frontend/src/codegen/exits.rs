@@ -29,6 +29,7 @@ impl Ctx<'_> {
 
     /// One iteration of an unrolled loop: under its flag, where that is a run-time value.
     pub(crate) fn unrolled_body(&mut self, stmt: &ast::StmtFor, value: Val) -> Res<Iterations> {
+        self.repeat_code()?;
         self.assign(&stmt.target, value, Numbers::Keep)?;
         let flag = loop_exits::stop_flag(stmt.range());
         let known = match self.frame().locals.get(&flag) {

@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// How deep expressions, statements and calls may be nested, all together.
 const MAX_DEPTH: usize = 300;
 
+/// The most numbers of a range that a list may be made of.
+const MAX_LISTED: u128 = 1 << 16;
+
 /// What an unsupported expression is called, and what to do instead.
 fn unsupported_expression(expr: &Expr) -> (&'static str, &'static str) {
     match expr {
@@ -218,16 +221,16 @@ impl Ctx<'_> {
         else {
             return Err(self.error("the bounds of this range must be constexprs"));
         };
-        if step == 0 || (end - start) / step > 1 << 16 {
-            return Err(self.error("this range is empty of sense: its step is zero or it is too long"));
+        match constexpr::range_length(start, end, step) {
+            None => Err(self.error("range() step must not be zero")),
+            Some(count) if count > MAX_LISTED => {
+                let message = format!("this range has {count} numbers, and a list may have {MAX_LISTED}");
+                Err(self.error_help(message, "use a loop over the range"))
+            }
+            Some(count) => {
+                Ok((0..count).map(|index| Val::int(constexpr::range_element(start, step, index))).collect())
+            }
         }
-        let mut items = Vec::new();
-        let mut at = start;
-        while (step > 0 && at < end) || (step < 0 && at > end) {
-            items.push(Val::int(at));
-            at += step;
-        }
-        Ok(items)
     }
 
     fn slice(&mut self, slice: &ast::ExprSlice) -> Res<Val> {
@@ -312,6 +315,7 @@ impl Ctx<'_> {
         let before = self.frame().locals.clone();
         let mut results = Vec::new();
         let outcome = items.into_iter().try_for_each(|item| {
+            self.repeat_code()?;
             self.assign(&generator.target, item, Numbers::Keep)?;
             for condition in &generator.ifs {
                 let val = self.expr(condition)?;

@@ -20,7 +20,7 @@ use std::rc::Rc;
 use ttir::ops::{arith_int, control};
 
 /// How often an unrolled loop may run: more is a mistake, or would take minutes.
-const MAX_UNROLLED: i128 = 1 << 16;
+const MAX_UNROLLED: u128 = 1 << 16;
 
 /// A value that a loop may carry.
 struct Carried {
@@ -94,21 +94,19 @@ impl Ctx<'_> {
         let start = self.static_bound(&range.start, "start")?;
         let end = self.static_bound(&range.end, "end")?;
         let step = self.static_bound(&range.step, "step")?;
-        if step == 0 {
+        let Some(count) = constexpr::range_length(start, end, step) else {
             return Err(self.error("tl.static_range step must not be zero"));
-        }
-        let span = if step > 0 { end.saturating_sub(start) } else { start.saturating_sub(end) };
-        let count = if span <= 0 { 0 } else { (span.unsigned_abs() - 1) / step.unsigned_abs() + 1 };
-        let Some(count) = i128::try_from(count).ok().filter(|&count| count <= MAX_UNROLLED) else {
+        };
+        if count > MAX_UNROLLED {
             return Err(self.error_help(
                 format!(
                     "tl.static_range would be unrolled {count} times, at most {MAX_UNROLLED} are sensible"
                 ),
                 "use `range`",
             ));
-        };
+        }
         for index in 0..count {
-            let value = Val::int(start + index * step);
+            let value = Val::int(constexpr::range_element(start, step, index));
             if self.unrolled_body(stmt, value)? == Iterations::Enough {
                 break;
             }

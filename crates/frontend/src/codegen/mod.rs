@@ -16,6 +16,7 @@ mod exits;
 mod expr;
 mod flow;
 mod format;
+mod growth;
 mod join;
 mod last_count;
 mod loops;
@@ -90,6 +91,8 @@ pub(crate) struct Ctx<'a> {
     pub(crate) instances: Vec<noinline::Instance>,
     /// How deep what is being walked is nested.
     pub(crate) depth: usize,
+    /// Calls, unrolled iterations and elements of comprehensions so far.
+    pub(crate) repeats: usize,
     /// Extensions that are used outside of any function, where single operations are run.
     pub(crate) granted: Extensions,
     /// Whether a default value is being evaluated: it may read any global.

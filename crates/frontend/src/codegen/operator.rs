@@ -56,12 +56,18 @@ impl Ctx<'_> {
     fn tuple_operator(&mut self, op: Operator, left: &Val, right: &Val) -> Option<Res<Val>> {
         match (op, left, right) {
             (Operator::Add, Val::Tuple(a), Val::Tuple(b)) => {
+                if let Err(message) = constexpr::joined(a.items.len(), b.items.len()) {
+                    return Some(Err(self.error(message)));
+                }
                 let items = a.items.iter().chain(&b.items).cloned().collect();
                 Some(Ok(Val::tuple(items)))
             }
             (Operator::Mult, Val::Tuple(tuple), Val::Const(count))
             | (Operator::Mult, Val::Const(count), Val::Tuple(tuple)) => {
-                let count = constexpr::as_int(count)?.clamp(0, 1 << 16) as usize;
+                let count = match constexpr::repetitions(constexpr::as_int(count)?, tuple.items.len()) {
+                    Ok(count) => count,
+                    Err(message) => return Some(Err(self.error(message))),
+                };
                 let items = std::iter::repeat_n(&tuple.items, count).flatten().cloned().collect();
                 Some(Ok(Val::Tuple(Rc::new(Tuple { items, fields: None }))))
             }

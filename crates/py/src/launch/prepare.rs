@@ -110,13 +110,31 @@ pub(crate) fn refuse_nowhere(
     }
     for (index, param) in function.params.iter().enumerate().filter(|(_, param)| !param.rules.constexpr) {
         let value = bound.value(py, index);
-        if is_tensor(kind_of(value)?) && is_nowhere(value)? {
-            let message = "is a tensor that has elements and no memory: it stands for another while a program is \
+        if holds_nowhere(value)? {
+            let message = "is or holds a tensor that has elements and no memory: it stands for another while a program is \
                            traced, or its storage was freed; `warmup` compiles without a launch";
             return Err(with_name(py, PyValueError::new_err(message), function, &param.text));
         }
     }
     Ok(())
+}
+
+/// Whether an argument is such a tensor, or holds one: a tuple of any depth, a descriptor.
+fn holds_nowhere(value: Borrowed<'_, '_, PyAny>) -> PyResult<bool> {
+    match kind_of(value)? {
+        Kind::PlainTensor | Kind::Tensor => is_nowhere(value),
+        Kind::Descriptor => holds_nowhere(value.getattr(intern!(value.py(), "base"))?.as_borrowed()),
+        Kind::Tuple => {
+            let _level = nesting::enter()?;
+            for item in tuple::items(value)?.iter_borrowed() {
+                if holds_nowhere(item)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        }
+        _ => Ok(false),
+    }
 }
 
 fn is_nowhere(tensor: Borrowed<'_, '_, PyAny>) -> PyResult<bool> {
@@ -151,6 +169,7 @@ fn write_argument(
     }
     if kind == Kind::Descriptor && !rules.constexpr {
         let tensor = descriptor::read(value, &active.place, &mut prepared.keep)?;
+        prepared.has_nowhere |= tensor.address == 0;
         return prepared.call.descriptor(rules, &tensor).or_raise(value.py());
     }
     if rules.constexpr {

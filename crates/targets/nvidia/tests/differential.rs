@@ -24,11 +24,12 @@ const WAYS: [(u32, Way); 8] = [
 /// What errors say of programs that are too large.
 const REFUSALS: [&str; 2] = ["bytes of shared memory, and there are", "the kernel is too large"];
 
-/// The way for a seed. Descriptors are rewritten by passes.
+/// The way for a seed. Descriptors and dots with scales are rewritten by passes.
 fn way(seed: u64, program: &Program) -> (u32, Way) {
+    let rewritten = [&ttir::ops::descriptor::MAKE, &ttir::ops::dot::DOT_SCALED];
     let ops = program.module.walk(program.module.top());
-    let has_descriptors = ops.into_iter().any(|op| program.module.is(op, &ttir::ops::descriptor::MAKE));
-    WAYS[if has_descriptors { seed % 4 * 2 } else { seed / 2 % 8 } as usize]
+    let needs_passes = ops.into_iter().any(|op| rewritten.iter().any(|row| program.module.is(op, row)));
+    WAYS[if needs_passes { seed % 4 * 2 } else { seed / 2 % 8 } as usize]
 }
 
 #[test]

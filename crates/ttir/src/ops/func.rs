@@ -1,10 +1,11 @@
 //! Files, functions, calls.
 
+use crate::types::elem;
 use ir::text::{Arg, ParseError, Parser, Printer, RegionStyle};
 use ir::view::{Str, Symbol, TypeAttr};
 use ir::{
-    ANY, Attr, Block, DeclaredKey, Effect, Format, Infer, Module, Op, OpInit, OpRow, Traits, Type, TypeKind,
-    Value,
+    ANY, Attr, Block, DeclaredKey, Effect, FloatKind, Format, Infer, Module, Op, OpInit, OpRow, Traits, Type,
+    TypeKind, Value,
 };
 use smallvec::SmallVec;
 
@@ -89,6 +90,7 @@ fn verify_func(module: &Module, op: Op) -> Result<(), String> {
     if func.visibility().is_some_and(|word| !VISIBILITIES.contains(&word)) {
         return Err(format!("`sym_visibility` must be one of {VISIBILITIES:?}"));
     }
+    check_rounding(module, func)?;
     let types = |values: &[Value]| values.iter().map(|&value| module.ty(value)).collect::<Vec<_>>();
     let args = types(func.params());
     if args != *params {
@@ -97,6 +99,21 @@ fn verify_func(module: &Module, op: Op) -> Result<(), String> {
     let last = module.last_op(func.entry()).and_then(|last| ReturnOp::of(module, last));
     let found = types(last.ok_or("the body must end in tt.return")?.srcs());
     if found == *results { Ok(()) } else { Err(format!("returns {found:?}, the type says {results:?}")) }
+}
+
+/// Rounding to ten bits of mantissa is there for binary32 alone.
+fn check_rounding(module: &Module, func: FuncOp<'_>) -> Result<(), String> {
+    for (index, &param) in func.params().iter().enumerate() {
+        let mut attrs = module.arg_attrs(func.entry(), index).iter();
+        let rounds =
+            attrs.any(|(key, attr)| key.name() == ROUNDS_TO_TF32.name && attr.as_bool() == Some(true));
+        let ty = module.ty(param);
+        if rounds && elem(ty).as_float() != Some(FloatKind::F32) {
+            let name = ROUNDS_TO_TF32.name;
+            return Err(format!("`{name}` is there for descriptors of f32, and parameter {index} is {ty}"));
+        }
+    }
+    Ok(())
 }
 
 /// Who may call a function.

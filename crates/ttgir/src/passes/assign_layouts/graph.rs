@@ -143,8 +143,7 @@ impl<'m> Graph<'m> {
         principal: Option<Value>,
     ) -> NodeId {
         let id = NodeId(self.nodes.len() as u32);
-        let is_pinned = |value: &Value| self.pins.results.contains_key(value);
-        let fixed = matches!(subject, Subject::Op(op) if self.module.results(op).iter().any(is_pinned));
+        let fixed = matches!(subject, Subject::Op(op) if self.is_pinned(op));
         self.nodes.push(Node {
             subject,
             fixed,
@@ -156,6 +155,15 @@ impl<'m> Graph<'m> {
             outs: SmallVec::new(),
         });
         id
+    }
+
+    /// Whether the layouts of what an operation gives, or of what it takes, are no choice: a function that is called
+    /// may take blocks of several shapes and give none.
+    fn is_pinned(&self, op: Op) -> bool {
+        let module = self.module;
+        let mut slots = 0..module.operands(op).len() as u32;
+        module.results(op).iter().any(|value| self.pins.results.contains_key(value))
+            || slots.any(|slot| self.pins.operands.contains_key(&(op, slot)))
     }
 
     fn make(&mut self, values: &[Value], node: NodeId, depth: usize) {

@@ -34,8 +34,14 @@ impl Maker {
     }
 
     fn trans(&mut self) {
-        let Some(block) = self.pick(|ty| shape(ty).len() == 2) else { return };
-        let order = Attr::DenseArray { elem: Type::int(32), values: vec![1, 0].into() };
+        let Some(block) = self.pick(|ty| shape(ty).len() >= 2) else { return };
+        let rank = shape(self.ty(block)).len();
+        let mut values: Vec<i64> = (0..rank as i64).rev().collect();
+        if rank > 2 {
+            let (left, right) = (self.random.below(rank as u64), self.random.below(rank as u64));
+            values.swap(left as usize, right as usize);
+        }
+        let order = Attr::DenseArray { elem: Type::int(32), values: values.into() };
         let value = self.build(&ops::TRANS, &[block], &[Some(order)]);
         self.learn(value);
     }
@@ -45,7 +51,13 @@ impl Maker {
         let count = numel(self.ty(block));
         let divisors: Vec<i64> = (1..=count).filter(|rows| count % rows == 0).collect();
         let rows = self.random.of(&divisors);
-        let dims = if self.random.one_in(2) { vec![count] } else { vec![rows, count / rows] };
+        let inner: Vec<i64> = (1..=count / rows).filter(|columns| count / rows % columns == 0).collect();
+        let columns = self.random.of(&inner);
+        let dims = match self.random.below(4) {
+            0 | 1 => vec![count],
+            2 => vec![rows, count / rows],
+            _ => vec![rows, count / rows / columns, columns],
+        };
         let ty = tensor(&dims, elem(self.ty(block)));
         let value = self.build_as(&ops::RESHAPE, &[block], &[], ty);
         self.learn(value);
@@ -65,7 +77,9 @@ impl Maker {
 
     fn join_and_split(&mut self) {
         if self.random.one_in(2) {
-            let Some(block) = self.pick(|ty| shape(ty).len() == 2 && shape(ty)[1] == 2) else { return };
+            let Some(block) = self.pick(|ty| shape(ty).len() >= 2 && shape(ty).last() == Some(&2)) else {
+                return;
+            };
             let op = self.builder().try_build(&ops::SPLIT, &[block], &[]);
             if let Ok(op) = op {
                 let (first, second) = (self.module.result(op, 0), self.module.result(op, 1));
@@ -74,7 +88,8 @@ impl Maker {
             }
             return;
         }
-        let Some(left) = self.pick(|ty| shape(ty).len() == 1 && shape(ty)[0] <= 64 && pointee(ty).is_none())
+        let Some(left) =
+            self.pick(|ty| (1..3).contains(&shape(ty).len()) && numel(ty) <= 256 && pointee(ty).is_none())
         else {
             return;
         };
@@ -144,23 +159,28 @@ impl Maker {
     /// A product of a matrix with its transpose, in which every element is a sum along the rows.
     fn dot(&mut self) {
         let fits = |ty: Type| {
-            let small = shape(ty).len() == 2 && numel(ty) <= 1024;
-            small && (elem(ty).as_float().is_some() || elem(ty).as_int() == Some(8))
+            let small = shape(ty).len() >= 2 && numel(ty) <= 1024 && super::is_computed(elem(ty));
+            small && shape(ty).len() <= 3 && (elem(ty).as_float().is_some() || elem(ty).as_int() == Some(8))
         };
         let Some(mut a) = self.pick(fits) else { return };
         let ty = self.ty(a);
         if elem(ty).as_float().is_some() {
             a = self.small_integers(a);
         }
-        let rows = shape(ty)[0];
-        let order = Attr::DenseArray { elem: Type::int(32), values: vec![1, 0].into() };
+        let rank = shape(ty).len();
+        let rows = shape(ty)[rank - 2];
+        let mut values: Vec<i64> = (0..rank as i64).collect();
+        values.swap(rank - 2, rank - 1);
+        let order = Attr::DenseArray { elem: Type::int(32), values: values.into() };
         let b = self.build(&ops::TRANS, &[a], &[Some(order)]);
         let accumulator = match elem(ty).as_float() {
             Some(FloatKind::F64) => Type::float(FloatKind::F64),
             Some(_) => Type::float(FloatKind::F32),
             None => Type::int(32),
         };
-        let ty = tensor(&[rows, rows], accumulator);
+        let mut dims = shape(ty).to_vec();
+        dims[rank - 1] = rows;
+        let ty = tensor(&dims, accumulator);
         let zero = self.constant(ty, 0);
         if accumulator.as_float().is_none() {
             let value = self.build(&dot::DOT, &[a, b, zero], &[]);

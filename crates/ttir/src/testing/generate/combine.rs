@@ -7,7 +7,7 @@ use ir::{Attr, Builder, FloatKind, OpInit, OpRow, Place, Type, Value};
 use smallvec::SmallVec;
 
 /// Associative and commutative operations on integers.
-static INTS: &[&OpRow] = &[
+pub(super) static INTS: &[&OpRow] = &[
     &arith_int::ADDI,
     &arith_int::MULI,
     &arith_int::ANDI,
@@ -25,14 +25,15 @@ static EXTREMA: &[&OpRow] =
 
 /// How values along an axis are combined.
 #[derive(Clone, Copy)]
-enum Kind {
+pub(super) enum Kind {
     Reduction,
     Scan,
 }
 
 impl Maker {
     pub(super) fn random_combination(&mut self) {
-        match self.random.below(6) {
+        match self.random.below(9) {
+            6..=8 => self.combine_several(),
             0..=2 => self.combine(Kind::Reduction),
             3 => self.combine(Kind::Scan),
             4 => self.map_elementwise(),
@@ -42,7 +43,11 @@ impl Maker {
 
     /// A reduction or scan, by one operation.
     fn combine(&mut self, kind: Kind) {
-        let Some(mut source) = self.pick(|ty| is_tensor(ty) && pointee(ty).is_none()) else { return };
+        let Some(mut source) =
+            self.pick(|ty| is_tensor(ty) && pointee(ty).is_none() && super::is_computed(elem(ty)))
+        else {
+            return;
+        };
         let ty = self.ty(source);
         let axis = self.random.below(shape(ty).len() as u64) as i32;
         let float = elem(ty).as_float();
@@ -102,7 +107,7 @@ impl Maker {
         self.combined(Kind::Scan, source, (0, reverse), &arith_int::ADDI)
     }
 
-    fn fill_region(
+    pub(super) fn fill_region(
         &mut self,
         op: ir::Op,
         params: &[Type],

@@ -1,14 +1,16 @@
 //! Loops and conditions around random operations.
 
 use super::{Known, Maker};
-use crate::ops::{arith_int, compare, control, program};
+use crate::ops::{arith_cast, arith_int, compare, control, program};
 use crate::types::pointee;
 use ir::{Attr, Block, OpInit, OpRow, Type, Value};
 use smallvec::SmallVec;
 
 impl Maker {
     pub(super) fn random_control(&mut self) {
-        match self.random.below(7) {
+        match self.random.below(8) {
+            7 => self.random_call(),
+            2 if self.random.one_in(4) => self.scaled_dot(),
             0 | 1 => self.random_for(),
             2 => self.random_while(),
             3 | 4 => self.random_products(),
@@ -34,7 +36,7 @@ impl Maker {
     }
 
     /// Up to three values to carry.
-    fn carried(&mut self) -> Vec<Value> {
+    pub(super) fn carried(&mut self) -> Vec<Value> {
         let count = self.random.below(3) + 1;
         (0..count).filter_map(|_| self.pick(|ty| pointee(ty).is_none())).collect()
     }
@@ -76,11 +78,15 @@ impl Maker {
     fn random_for(&mut self) {
         let inits = self.carried();
         let types: Vec<Type> = inits.iter().map(|&value| self.ty(value)).collect();
-        let start = self.random.below(3) as i64 - 1;
-        let lower = self.constant(Type::int(32), start);
-        let count = self.small_count();
-        let step = self.random.below(2) as i64 + 1;
-        let step = self.constant(Type::int(32), step);
+        let start = self.random.below(5) as i64 - 2;
+        let mut count = self.small_count();
+        let bound = Type::int(self.random.of(&[32, 32, 32, 64]));
+        if self.ty(count) != bound {
+            count = self.build_as(&arith_cast::EXTSI, &[count], &[], bound);
+        }
+        let lower = self.constant(bound, start);
+        let step = self.random.of(&[1, 1, 2, 5]);
+        let step = self.constant(bound, step);
         let mut operands = vec![lower, count, step];
         operands.extend(&inits);
         let init = OpInit {
@@ -90,7 +96,8 @@ impl Maker {
             regions: 1,
         };
         let op = self.builder().insert(&control::FOR, init);
-        let mut params = vec![Type::int(32)];
+        self.random_hints(op);
+        let mut params = vec![bound];
         params.extend(&types);
         let (block, args) = self.block_with(op, 0, &params);
         self.inside(block, |maker| {
@@ -102,7 +109,26 @@ impl Maker {
         self.learn_results(op);
     }
 
-    fn learn_results(&mut self, op: ir::Op) {
+    /// What may be said of a loop, none of which changes what it computes.
+    fn random_hints(&mut self, op: ir::Op) {
+        if self.random.one_in(2) {
+            return;
+        }
+        let (stages, unroll) = (self.random.below(4) as i32 + 1, self.random.below(4) as i32 + 1);
+        let hints = [
+            (&control::NUM_STAGES, Attr::i32(stages)),
+            (&control::UNROLL, Attr::i32(unroll)),
+            (&control::FLATTEN, Attr::Unit),
+            (&control::DISABLE_LICM, Attr::Unit),
+        ];
+        for (key, hint) in hints {
+            if self.random.one_in(2) {
+                self.module.set_extra(op, key.key(), Some(hint));
+            }
+        }
+    }
+
+    pub(super) fn learn_results(&mut self, op: ir::Op) {
         for result in self.module.results(op).to_vec() {
             self.learn(result);
         }

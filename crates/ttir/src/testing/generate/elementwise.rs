@@ -8,8 +8,10 @@ use ir::{Attr, AttrKind, Infer, OpRow, Traits, Type, TypeConstraint, Value};
 
 /// A random element type.
 pub(super) fn random_elem(random: &mut Random) -> Type {
-    use ir::FloatKind::{BF16, F16, F32, F64};
-    match random.below(12) {
+    use ir::FloatKind::{BF16, F8E4M3FN, F8E5M2, F16, F32, F64};
+    match random.below(14) {
+        12 => Type::float(random.of(&[F8E4M3FN, F8E5M2])),
+        13 => Type::int(64),
         0 => Type::int(1),
         1 => Type::int(8),
         2 => Type::int(16),
@@ -94,6 +96,7 @@ fn int_to_float(from: Type, to: Type) -> bool {
 fn fits(row: &'static OpRow, ty: Type) -> bool {
     // The language has functions that are not exact of two formats only.
     let has_format = row.accuracy.is_none() || elem(ty).scalar_bits() >= Some(32);
+    let has_format = has_format && super::is_computed(elem(ty));
     let mut own = RESTRICTED.iter().filter(|restriction| restriction.row.is(row));
     has_format && own.all(|restriction| (restriction.fits)(elem(ty)))
 }
@@ -114,7 +117,27 @@ impl Maker {
     /// A number that is not zero: the operand with its lowest bit set, or, as in most kernels, the length of a row.
     fn divisor(&mut self, value: Value) -> Value {
         if elem_bits(self.ty(value)) > 1 && self.random.below(2) == 0 {
-            let length = self.random.of(&[1, 2, 3, 4, 5, 8, 12, 16, 48, 64]);
+            let length = if self.random.one_in(3) {
+                self.random.of(&[
+                    -1,
+                    -2,
+                    -3,
+                    -16,
+                    -100,
+                    7,
+                    10,
+                    11,
+                    25,
+                    100,
+                    127,
+                    641,
+                    1000,
+                    0xffff,
+                    0x7fff_ffff,
+                ])
+            } else {
+                self.random.of(&[1, 2, 3, 4, 5, 8, 12, 16, 48, 64])
+            };
             return self.constant(self.ty(value), length);
         }
         let one = self.constant(self.ty(value), 1);
@@ -220,7 +243,7 @@ impl Maker {
 
     /// A clamped float as an integer; 8 bits hold what is left.
     fn random_float_to_int(&mut self) {
-        let Some(float) = self.pick(|ty| is_float(elem(ty))) else { return };
+        let Some(float) = self.pick(|ty| is_float(elem(ty)) && super::is_computed(elem(ty))) else { return };
         let mut operands = [float; 3];
         self.order_bounds(&mut operands);
         let low = operands[1];
@@ -239,13 +262,20 @@ impl Maker {
     /// There and back through a format of 8 bits; nothing else is computed in those.
     fn through_8_bits(&mut self) {
         use ir::FloatKind::{BF16, F8E4M3FN, F8E5M2, F16, F32};
-        let Some(value) = self.pick(|ty| matches!(elem(ty).as_float(), Some(F32 | F16 | BF16))) else {
+        let Some(value) =
+            self.pick(|ty| matches!(elem(ty).as_float(), Some(F32 | F16 | BF16 | F8E4M3FN | F8E5M2)))
+        else {
             return;
         };
         let ty = self.ty(value);
         let small = with_elem(ty, Type::float(self.random.of(&[F8E4M3FN, F8E5M2])));
         let nearest = Attr::Enum { row: &arith_cast::ROUNDING, value: 1 };
-        let narrow = self.build_as(&arith_cast::FP_TO_FP, &[value], &[Some(nearest)], small);
+        let narrow = if super::is_computed(elem(ty)) {
+            self.build_as(&arith_cast::FP_TO_FP, &[value], &[Some(nearest)], small)
+        } else {
+            value
+        };
+        self.learn(narrow);
         let target = self.random.of(&[F32, F16, BF16]);
         let wide =
             self.build_as(&arith_cast::FP_TO_FP, &[narrow], &[None], with_elem(ty, Type::float(target)));
@@ -270,7 +300,14 @@ impl Maker {
         }
         let (row, fits) = self.random.of(CASTS);
         let target = random_elem(&mut self.random);
-        let Some(value) = self.pick(|ty| is_scalar(elem(ty)) && fits(elem(ty), target)) else { return };
+        if !super::is_computed(target) {
+            return;
+        }
+        let Some(value) =
+            self.pick(|ty| is_scalar(elem(ty)) && super::is_computed(elem(ty)) && fits(elem(ty), target))
+        else {
+            return;
+        };
         let ty = with_elem(self.ty(value), target);
         let cast = self.build_as(row, &[value], &[], ty);
         debug_assert_eq!(shape(self.ty(cast)), shape(self.ty(value)));

@@ -14,7 +14,8 @@ pub(super) const SCRATCH: i64 = 256;
 
 impl Maker {
     pub(super) fn random_access(&mut self) {
-        match self.random.below(11) {
+        match self.random.below(13) {
+            11 | 12 => self.random_atomic(),
             0 => self.scalar_load(),
             1 => self.indexed_load(),
             2 | 3 => self.matrix_load(),
@@ -42,13 +43,13 @@ impl Maker {
     }
 
     /// Pointers to the elements of a buffer at these offsets.
-    fn pointers_at(&mut self, base: Value, offsets: Value) -> Value {
+    pub(super) fn pointers_at(&mut self, base: Value, offsets: Value) -> Value {
         let ty = tensor(shape(self.ty(offsets)), self.ty(base));
         let bases = self.build_as(&ops::SPLAT, &[base], &[], ty);
         self.build(&memory::ADDPTR, &[bases, offsets], &[])
     }
 
-    fn cut(&mut self, indices: Value, below: i64) -> Value {
+    pub(super) fn cut(&mut self, indices: Value, below: i64) -> Value {
         let mask = self.constant(self.ty(indices), below - 1);
         self.build(&arith_int::ANDI, &[indices, mask], &[])
     }
@@ -83,7 +84,7 @@ impl Maker {
         self.learn(value);
     }
 
-    fn range(&mut self, count: i64) -> Value {
+    pub(super) fn range(&mut self, count: i64) -> Value {
         let attrs = [Some(Attr::i32(count as i32)), Some(Attr::i32(0))];
         self.build(&ops::MAKE_RANGE, &[], &attrs)
     }
@@ -170,6 +171,11 @@ impl Maker {
             Some(32) => value,
             Some(bits) if bits < 32 => self.build_as(&EXTSI, &[value], &[], ty),
             Some(_) => self.build_as(&TRUNCI, &[value], &[], ty),
+            None if !super::is_computed(elem) => {
+                let bytes =
+                    self.build_as(&arith_cast::BITCAST, &[value], &[], tensor(shape(ty), Type::int(8)));
+                self.build_as(&EXTUI, &[bytes], &[], ty)
+            }
             None => {
                 let ty_of_value = self.ty(value);
                 let half = constant::float(&mut self.builder(), ty_of_value, 0.5);

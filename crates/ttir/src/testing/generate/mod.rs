@@ -1,12 +1,15 @@
 //! Random programs: verified kernels over the operations of the table, with inputs, that do nothing undefined.
 //!
-//! A program loads blocks, computes with them, with scalars and with blocks of two dimensions, in loops and conditions,
-//! and stores every kind of value that it made. Guards keep it defined: divisors are odd, shift amounts below the
-//! width, indices inside, floats clamped before they become integers. Sums of floats are of small integers, so that
-//! they are exact in any order. Results of elementary functions are stored but not computed with, so that their
-//! tolerance means something.
+//! A program loads blocks, computes with them, with scalars and with blocks of two and three dimensions, in loops,
+//! conditions and functions that it calls, combines lines of one and of several blocks, updates memory by atomics, and
+//! stores every kind of value that it made. Floats of 8 bits are moved and converted. Guards keep it defined: divisors
+//! are odd, shift amounts below the width, indices inside, floats clamped before they become integers. Sums of floats
+//! are of small integers, so that they are exact in any order. Results of elementary functions are stored but not
+//! computed with, so that their tolerance means something.
 
+mod atomics;
 mod blocks;
+mod calls;
 mod combine;
 mod control;
 mod elementwise;
@@ -14,6 +17,8 @@ mod input;
 mod memory;
 mod products;
 mod random;
+mod scaled;
+mod tuples;
 
 pub use random::Random;
 
@@ -100,6 +105,9 @@ struct Maker {
     shapes: Vec<Vec<i64>>,
     inputs: Vec<Buffer>,
     scratch: Value,
+    counters: Value,
+    counter_elem: Type,
+    functions: usize,
     depth: usize,
 }
 
@@ -112,20 +120,37 @@ pub fn generate(seed: u64, profile: Profile) -> Program {
     let input_elems: Vec<Type> =
         (0..random.below(3) + 2).map(|_| elementwise::random_elem(&mut random)).collect();
     // Kernels with a module of their own for types: results are not known before the body is made.
-    let (module, known) = make_body(&mut random, profile, &shapes, &input_elems);
-    finish(random, module, known, programs, &input_elems)
+    let counter_elem = atomics::random_elem(&mut random);
+    let (module, known) = make_body(&mut random, profile, &shapes, &input_elems, counter_elem);
+    finish(random, module, known, programs, &input_elems, counter_elem)
 }
 
 fn random_shapes(random: &mut Random, profile: Profile) -> Vec<Vec<i64>> {
     if profile.any_shape && random.one_in(2) {
         let columns = if random.one_in(8) { 257 + random.below(800) } else { 1 + random.below(130) } as i64;
         let rows = 1 + random.below(12) as i64;
-        return vec![vec![columns], vec![rows, columns]];
+        return with_stack(random, rows, columns);
     }
     // Now and then more columns than the loop over a block takes at once.
     let columns = 1 << if random.one_in(8) { 8 + random.below(3) } else { random.below(8) };
     let rows = 1 << random.below(4);
-    vec![vec![columns], vec![rows, columns]]
+    with_stack(random, rows, columns)
+}
+
+/// Lines, matrices and, where those are small, stacks of matrices.
+fn with_stack(random: &mut Random, rows: i64, columns: i64) -> Vec<Vec<i64>> {
+    let mut shapes = vec![vec![columns], vec![rows, columns]];
+    let is_odd = [rows, columns].iter().any(|size| size.count_ones() != 1);
+    let count = if is_odd { 1 + random.below(4) as i64 } else { 1 << random.below(3) };
+    if rows * columns * count <= 2048 && random.one_in(2) {
+        shapes.push(vec![count, rows, columns]);
+    }
+    shapes
+}
+
+/// Whether anything is computed with elements of a type. Floats of 8 bits are only moved and converted.
+fn is_computed(elem: Type) -> bool {
+    elem.as_float().is_none_or(|kind| kind.bits() > 8)
 }
 
 const MAX_OUTPUTS: usize = 12;
@@ -136,13 +161,14 @@ fn make_body(
     profile: Profile,
     shapes: &[Vec<i64>],
     inputs: &[Type],
+    counter_elem: Type,
 ) -> (Module, Vec<Known>) {
     let mut module = crate::new_module();
     let i32 = Type::int(32);
     // Inputs, two scalars, a buffer that is written and read, then a pointer for each output; the types of those are
     // set when they are known.
     let mut params: Vec<Type> = inputs.iter().map(|&elem| ptr(stored(elem))).collect();
-    params.extend([i32, Type::float(FloatKind::F32), memory::scratch_pointer()]);
+    params.extend([i32, Type::float(FloatKind::F32), memory::scratch_pointer(), ptr(counter_elem)]);
     params.extend(vec![ptr(i32); MAX_OUTPUTS]);
     let block = add_function(&mut module, KERNEL, &params);
     let args = module.args(block).to_vec();
@@ -157,6 +183,9 @@ fn make_body(
         shapes: shapes.to_vec(),
         inputs: buffers,
         scratch: args[inputs.len() + 2],
+        counters: args[inputs.len() + 3],
+        counter_elem,
+        functions: 0,
         depth: 0,
     };
     for &scalar in &args[inputs.len()..inputs.len() + 2] {
@@ -176,13 +205,20 @@ fn make_body(
 }
 
 /// Stores what is known at the end, at most one value of each type and tolerance, and makes the inputs.
-fn finish(mut random: Random, module: Module, known: Vec<Known>, programs: u32, inputs: &[Type]) -> Program {
+fn finish(
+    mut random: Random,
+    module: Module,
+    known: Vec<Known>,
+    programs: u32,
+    inputs: &[Type],
+    counter_elem: Type,
+) -> Program {
     let function = module.symbol(KERNEL);
     let block = function.map(|function| module.entry_of(function));
     let mut program =
         Program { module, kernel: KERNEL, grid: [programs, 1, 1], args: Vec::new(), outputs: Vec::new() };
     let Some((function, block)) = function.zip(block) else { return program };
-    let first_output = inputs.len() + 3;
+    let first_output = inputs.len() + 4;
     for &elem in inputs {
         let values = input::values(&mut random, elem, input::LENGTH);
         program.args.push(Argument::Buffer(super::bytes_of(&values, stored(elem))));
@@ -192,6 +228,13 @@ fn finish(mut random: Random, module: Module, known: Vec<Known>, programs: u32, 
     let scratch = input::values(&mut random, Type::int(32), programs as usize * memory::SCRATCH as usize);
     program.args.push(Argument::Buffer(super::bytes_of(&scratch, Type::int(32))));
     program.outputs.push(Output { buffer: inputs.len(), ty: Type::int(32), tolerance: Tolerance::default() });
+    let counters = input::values(&mut random, counter_elem, programs as usize * atomics::COUNTERS as usize);
+    program.args.push(Argument::Buffer(super::bytes_of(&counters, counter_elem)));
+    program.outputs.push(Output {
+        buffer: inputs.len() + 1,
+        ty: counter_elem,
+        tolerance: Tolerance::default(),
+    });
     let chosen: Vec<Known> = known.iter().rev().take(MAX_OUTPUTS).copied().collect();
     for (index, known) in chosen.iter().enumerate() {
         let pointer = program.module.args(block)[first_output + index];
@@ -201,7 +244,7 @@ fn finish(mut random: Random, module: Module, known: Vec<Known>, programs: u32, 
         let bytes = numel(ty) as u64 * elem_bytes(stored(elem(ty))) * u64::from(programs);
         program.args.push(Argument::Buffer(vec![0x5a; bytes as usize]));
         program.outputs.push(Output {
-            buffer: inputs.len() + 1 + index,
+            buffer: inputs.len() + 2 + index,
             ty: stored(elem(ty)),
             tolerance: known.tolerance,
         });

@@ -22,7 +22,7 @@ struct Factors {
 
 /// A matrix that is not too large to be multiplied by itself.
 fn is_matrix(ty: Type) -> bool {
-    let is_number = pointee(ty).is_none() && elem(ty).as_int() != Some(1);
+    let is_number = pointee(ty).is_none() && elem(ty).as_int() != Some(1) && super::is_computed(elem(ty));
     is_tensor(ty) && shape(ty).len() == 2 && numel(ty) <= 1024 && is_number
 }
 
