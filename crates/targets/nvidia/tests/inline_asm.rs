@@ -93,6 +93,39 @@ tt.func @effects(%x: i32) -> i32 {
 }
 "#;
 
+/// What sm_100a has and GPUs before it have not.
+const NARROW: &str = r#"
+// To four and six bits and back: halves between two go to the even one, what is too large and NaN become the greatest.
+// run: @fours([0.25, 0.75, -1.75, 2.5, 5.0, -100.0, 0.1, nan]) == [0.0, 1.0, -2.0, 2.0, 4.0, -6.0, 0.0, 6.0]
+tt.func @fours(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %r = tt.elementwise_inline_asm "{ .reg .b8 c; .reg .b32 w; .reg .b16 l, h;\n cvt.rn.satfinite.e2m1x2.f32 c, 0f00000000, $1; cvt.rn.f16x2.e2m1x2 w, c; mov.b32 {l, h}, w; cvt.f32.f16 $0, l; }" {constraints = "=f,f", packed_element = 1 : i32, pure = true} %x : tensor<8xf32> -> tensor<8xf32>
+  tt.return %r : tensor<8xf32>
+}
+
+// run: @sixes([0.03, 2.5625, -100.0, nan]) == [0.0, 2.5, -7.5, 7.5] and [0.0, 2.5, -28.0, 28.0]
+// run: @sixes([0.25, -1.75, 5.0, 0.1]) == [0.25, -1.75, 5.0, 0.125] and [0.25, -1.75, 5.0, 0.125]
+tt.func @sixes(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %r:2 = tt.elementwise_inline_asm "{ .reg .b32 w; .reg .b16 c, l, h;\n cvt.rn.satfinite.e2m3x2.f32 c, $2, 0f00000000; cvt.rn.f16x2.e2m3x2 w, c; mov.b32 {l, h}, w; cvt.f32.f16 $0, h;\n cvt.rn.satfinite.e3m2x2.f32 c, 0f00000000, $2; cvt.rn.f16x2.e3m2x2 w, c; mov.b32 {l, h}, w; cvt.f32.f16 $1, l; }" {constraints = "=&f,=&f,f", packed_element = 1 : i32, pure = true} %x : tensor<4xf32> -> tensor<4xf32>, tensor<4xf32>
+  tt.return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// Powers of two above and below, whose signs are dropped.
+// run: @powers([1.0, 1.5, -3.0, inf]) == [127, 128, 129, 255] and [127, 127, 128, 254] and [1.0, 2.0, 4.0, nan]
+// run: @powers([nan, 6e-39, 2.5, 2.0]) == [255, 1, 129, 128] and [255, 0, 128, 128] and [nan, 1.1754944e-38, 4.0, 2.0]
+tt.func @powers(%x: tensor<4xf32>) -> (tensor<4xi32>, tensor<4xi32>, tensor<4xf32>) {
+  %r:3 = tt.elementwise_inline_asm "{ .reg .b16 t, l, h; .reg .b32 w;\n cvt.rz.satfinite.ue8m0x2.f32 t, 0.0, $3; cvt.u32.u16 $1, t;\n cvt.rp.ue8m0x2.f32 t, 0.0, $3; cvt.u32.u16 $0, t; cvt.rn.bf16x2.ue8m0x2 w, t; shl.b32 $2, w, 16; }" {constraints = "=&r,=&r,=&r,f", packed_element = 1 : i32, pure = true} %x : tensor<4xf32> -> tensor<4xi32>, tensor<4xi32>, tensor<4xf32>
+  tt.return %r#0, %r#1, %r#2 : tensor<4xi32>, tensor<4xi32>, tensor<4xf32>
+}
+
+// Bytes in registers of 32 bits, and two numbers that share one.
+// run: @wide_registers([1.0, -0.5], [2, 49]) == [34, 34] and [15360, 1040201728]
+// run: @wide_registers([1.0, -0.5], [-128, 119]) == [34, 34] and [-2147483648, 1174423040]
+tt.func @wide_registers(%x: tensor<2xf32>, %y: tensor<2xi8>) -> (tensor<2xi8>, tensor<2xi32>) {
+  %r:2 = tt.elementwise_inline_asm "{ .reg .b8 c; .reg .f16x2 w;\n cvt.rn.satfinite.e2m1x2.f32 c, 1.0, 1.0; mov.b32 $0, {c, c, c, c};\n cvt.u8.u32 c, $3; cvt.rn.f16x2.e2m1x2 w, c; mov.b32 $1, w; }" {constraints = "=&r,=&r,f,r", packed_element = 1 : i32, pure = true} %x, %y : tensor<2xf32>, tensor<2xi8> -> tensor<2xi8>, tensor<2xi32>
+  tt.return %r#0, %r#1 : tensor<2xi8>, tensor<2xi32>
+}
+"#;
+
 #[test]
 fn kernels_bring_instructions_along() {
     let spread = Spread { num_warps: 2, vector: 4, column_major: false, num_ctas: 1 };
@@ -100,6 +133,14 @@ fn kernels_bring_instructions_along() {
         let outcome = check_file(FIXTURE, &mut Emulated::new(90, way));
         assert_eq!((outcome.calls, outcome.failures), (12, Vec::<String>::new()), "{way:?}");
     }
+}
+
+#[test]
+fn narrow_floats_are_converted() {
+    let outcome = check_file(NARROW, &mut Emulated::new(100, Way::Passes(1, 1)));
+    assert_eq!((outcome.calls, outcome.failures), (7, Vec::<String>::new()));
+    let outcome = check_file(NARROW, &mut Elsewhere);
+    assert_eq!((outcome.calls, outcome.failures), (7, Vec::<String>::new()));
 }
 
 /// The interpreter, behind what is put in place of assembly elsewhere than on NVIDIA GPUs.

@@ -69,6 +69,10 @@ impl<'m> Compute<'m> {
         Builder::new(self.module, self.place)
     }
 
+    pub(super) fn shape(&self) -> Type {
+        self.shape
+    }
+
     pub(super) fn ty(&self, value: Value) -> Type {
         self.module.ty(value)
     }
@@ -88,7 +92,7 @@ impl<'m> Compute<'m> {
         constant::build(&mut self.builder(), ty, ir::scalar::truncate(bits, value))
     }
 
-    fn op(&mut self, row: &'static OpRow, operands: &[Value]) -> Value {
+    pub(super) fn op(&mut self, row: &'static OpRow, operands: &[Value]) -> Value {
         self.builder().build(row, operands, &[])
     }
 
@@ -110,11 +114,11 @@ impl<'m> Compute<'m> {
         self.op(&SHRUI, &[value, by])
     }
 
-    fn compare(&mut self, predicate: CmpIPredicate, a: Value, b: Value) -> Value {
+    pub(super) fn compare(&mut self, predicate: CmpIPredicate, a: Value, b: Value) -> Value {
         self.builder().build(&CMPI, &[a, b], &CmpIOp::attrs(predicate))
     }
 
-    fn select(&mut self, condition: Value, a: Value, b: Value) -> Value {
+    pub(super) fn select(&mut self, condition: Value, a: Value, b: Value) -> Value {
         self.op(&SELECT, &[condition, a, b])
     }
 
@@ -128,6 +132,14 @@ impl<'m> Compute<'m> {
             Operand::Number(value) => Some(self.number(bits, *value)),
             // One of another width would have to be converted.
             Operand::Float { bits: own, value } => (*own == bits).then(|| self.number(bits, *value)),
+            Operand::Decimal(value) => match bits {
+                32 => {
+                    let single = *value as f32;
+                    (f64::from(single) == *value).then(|| self.number(bits, single.to_bits().into()))
+                }
+                64 => Some(self.number(bits, value.to_bits())),
+                _ => None,
+            },
             Operand::Parts(parts) => {
                 let each = bits / u32::try_from(parts.len()).ok().filter(|count| *count > 0)?;
                 let mut whole = self.number(bits, 0);
@@ -169,7 +181,7 @@ impl<'m> Compute<'m> {
                     self.write(part, own, guard, registers)?;
                 }
             }
-            Operand::Number(_) | Operand::Float { .. } => return None,
+            Operand::Number(_) | Operand::Float { .. } | Operand::Decimal(_) => return None,
         }
         Some(())
     }
@@ -327,11 +339,11 @@ impl<'m> Compute<'m> {
         Some(whole)
     }
 
-    fn float(&mut self, value: Value, kind: FloatKind) -> Value {
+    pub(super) fn float(&mut self, value: Value, kind: FloatKind) -> Value {
         self.cast(&TT_BITCAST, value, Type::float(kind))
     }
 
-    fn bits_of(&mut self, value: Value) -> Value {
+    pub(super) fn bits_of(&mut self, value: Value) -> Value {
         let bits = elem(self.ty(value)).scalar_bits().expect("a number");
         self.cast(&TT_BITCAST, value, Type::int(bits))
     }
@@ -457,11 +469,22 @@ impl<'m> Compute<'m> {
                 let bytes = get(self, 0, 16)?;
                 return Some(self.halves_of_bytes(eight(from), bytes));
             }
+            // Bytes may have registers of their own, or wider ones.
+            (["u8", from @ ("u16" | "u32")], 1) => {
+                let value = get(self, 0, Kind::of(from)?.bits())?;
+                return Some(self.resized(value, 8));
+            }
+            ([to @ ("u16" | "u32"), "u8"], 1) => {
+                let byte = get(self, 0, 8)?;
+                return Some(self.resized(byte, Kind::of(to)?.bits()));
+            }
             _ => {}
+        }
+        if let Some(value) = self.narrow(words, operands, &mut get) {
+            return Some(value);
         }
         let [rounding @ .., to, from] = words else { return None };
         let (to, from) = (Kind::of(to)?, Kind::of(from)?);
-        // Bytes have registers of 16 bits and more.
         if operands != 1 || to.bits() == 8 || from.bits() == 8 {
             return None;
         }

@@ -10,6 +10,7 @@
 //! stays, and targets without PTX refuse it. An approximation becomes the function that it approximates.
 
 mod compute;
+mod narrow;
 mod places;
 mod sequence;
 mod text;

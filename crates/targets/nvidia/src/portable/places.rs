@@ -120,7 +120,7 @@ fn width(operand: &Operand, registers: &Registers) -> Option<usize> {
     match operand {
         Operand::Register(name) => registers.get(name).map(Vec::len),
         Operand::Parts(parts) => parts.iter().map(|part| width(part, registers)).sum(),
-        Operand::Number(_) | Operand::Float { .. } => None,
+        Operand::Number(_) | Operand::Float { .. } | Operand::Decimal(_) => None,
     }
 }
 
@@ -129,6 +129,8 @@ fn read(operand: &Operand, width: usize, registers: &Registers) -> Option<Bits> 
     match operand {
         Operand::Register(name) => registers.get(name).cloned(),
         Operand::Number(value) | Operand::Float { value, .. } => Some(number(*value)),
+        // Its bits depend on the instruction.
+        Operand::Decimal(_) => None,
         Operand::Parts(parts) => {
             let each = width / parts.len().max(1);
             let all: Option<Vec<Bits>> = parts.iter().map(|part| read(part, each, registers)).collect();
@@ -151,7 +153,7 @@ fn write(operand: &Operand, value: &[Bit], registers: &mut Registers) -> Option<
                 rest = behind;
             }
         }
-        Operand::Number(_) | Operand::Float { .. } => return None,
+        Operand::Number(_) | Operand::Float { .. } | Operand::Decimal(_) => return None,
     }
     Some(())
 }

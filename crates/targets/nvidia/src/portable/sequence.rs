@@ -2,7 +2,7 @@
 //! element is a run of the text, else in the region of a `tt.map_elementwise`, whose scalars are packed into words as
 //! the lanes of a GPU pack them.
 //!
-//! Registers are integers of 16, 32 and 64 bits, and truth values. A text with an instruction that is not known here
+//! Registers are integers of 8, 16, 32 and 64 bits, and truth values. A text with an instruction that is not known here
 //! stays as it is.
 
 use super::compute::Compute;
@@ -21,11 +21,22 @@ struct Run {
     results: Vec<Type>,
     /// Elements of each operand and result.
     pack: usize,
-    /// The words of results that the constraints tell of.
-    outputs: usize,
-    /// For each word of an operand, the result whose register it begins in, if it says so.
-    ties: Vec<Option<usize>>,
+    constraints: Constraints,
     text: Text,
+}
+
+/// What the constraints say of words.
+struct Constraints {
+    /// For each word of a result, the bits of the register that its letter names.
+    outputs: Vec<u32>,
+    /// For each word of an operand, the same, or the result whose register it begins in.
+    inputs: Vec<Input>,
+}
+
+/// Where a word of an operand is.
+enum Input {
+    Own(u32),
+    Tied(usize),
 }
 
 /// Puts operations in place of a text; whether it did.
@@ -34,7 +45,7 @@ pub(super) fn replace(module: &mut Module, op: Op) -> bool {
     let Some(text) = text::parse(of.asm_string()) else { return false };
     let (args, results) = (of.args().to_vec(), module.results(op).to_vec());
     let pack = of.packed_element() as usize;
-    let (outputs, ties) = ties(of.constraints());
+    let constraints = constraints(of.constraints());
     let types = |values: &[Value]| values.iter().map(|&value| module.ty(value)).collect::<Vec<_>>();
     let (arg_types, result_types) = (types(&args), types(&results));
     let is_number = |ty: &Type| pointee(*ty).is_none() && elem(*ty).scalar_bits().is_some();
@@ -42,7 +53,7 @@ pub(super) fn replace(module: &mut Module, op: Op) -> bool {
     if !arg_types.iter().chain(&result_types).all(is_number) {
         return false;
     }
-    let run = Run { results: result_types.iter().map(|&ty| elem(ty)).collect(), pack, outputs, ties, text };
+    let run = Run { results: result_types.iter().map(|&ty| elem(ty)).collect(), pack, constraints, text };
     let made = if pack == 1 {
         let mut compute = Compute::new(module, Place::Before(op), shape);
         run.emit(&mut compute, &args.iter().map(|&arg| vec![arg]).collect::<Vec<_>>())
@@ -58,13 +69,28 @@ pub(super) fn replace(module: &mut Module, op: Op) -> bool {
     true
 }
 
-/// How many words the results are, and which word of an operand begins in which: constraints are those of results, then
-/// those of operands.
-fn ties(constraints: &str) -> (usize, Vec<Option<usize>>) {
-    let all: Vec<&str> =
-        constraints.split(',').map(str::trim).filter(|part| !part.starts_with('~')).collect();
-    let outputs = all.iter().take_while(|part| part.starts_with('=')).count();
-    (outputs, all[outputs..].iter().map(|part| part.parse().ok()).collect())
+/// Constraints are those of results, then those of operands.
+fn constraints(text: &str) -> Constraints {
+    let all: Vec<&str> = text.split(',').map(str::trim).filter(|part| !part.starts_with('~')).collect();
+    let count = all.iter().take_while(|part| part.starts_with('=')).count();
+    let (outputs, inputs) = all.split_at(count);
+    Constraints {
+        outputs: outputs.iter().map(|part| letter_bits(part)).collect(),
+        inputs: inputs
+            .iter()
+            .map(|part| part.parse().map_or_else(|_| Input::Own(letter_bits(part)), Input::Tied))
+            .collect(),
+    }
+}
+
+/// Bits of the registers that a letter stands for; 0 for others.
+fn letter_bits(constraint: &str) -> u32 {
+    match constraint.trim_start_matches(['=', '&']) {
+        "h" => 16,
+        "r" | "f" => 32,
+        "l" | "d" => 64,
+        _ => 0,
+    }
 }
 
 /// The region for each few neighbours; its results.
@@ -108,7 +134,8 @@ impl Run {
         }
         let counts: Vec<usize> = self.results.iter().map(|&ty| words_of(ty, self.pack)).collect();
         let outputs: usize = counts.iter().sum();
-        if (outputs, words.len()) != (self.outputs, self.ties.len()) {
+        let told = (self.constraints.outputs.len(), self.constraints.inputs.len());
+        if (outputs, words.len()) != told {
             return None;
         }
         let mut registers: FxHashMap<String, (u32, Option<Value>)> = FxHashMap::default();
@@ -122,14 +149,25 @@ impl Run {
             .flat_map(|(&ty, &count)| vec![width(ty, self.pack); count])
             .enumerate()
         {
+            let bits = bits.max(self.constraints.outputs[number]);
             registers.insert(format!("${number}"), (bits, None));
         }
-        for (index, word) in words.into_iter().enumerate() {
+        for (index, (word, input)) in words.into_iter().zip(&self.constraints.inputs).enumerate() {
+            // A narrow number in a wide register has zeros above it.
+            let wide = |compute: &mut Compute<'_>, bits: u32| {
+                let own = elem(compute.ty(word)).as_int()?;
+                Some(if own < bits { compute.resized(word, bits) } else { word })
+            };
+            let word = match *input {
+                Input::Own(bits) => wide(compute, bits)?,
+                Input::Tied(tied) => {
+                    let own = registers.get_mut(&format!("${tied}"))?;
+                    let word = wide(compute, own.0)?;
+                    own.1 = Some(word).filter(|&word| elem(compute.ty(word)).as_int() == Some(own.0));
+                    own.1?
+                }
+            };
             let bits = elem(compute.ty(word)).as_int()?;
-            if let Some(Some(tied)) = self.ties.get(index) {
-                let own = registers.get_mut(&format!("${tied}")).filter(|own| own.0 == bits)?;
-                own.1 = Some(word);
-            }
             registers.insert(format!("${}", outputs + index), (bits, Some(word)));
         }
         for instruction in &self.text.instructions {

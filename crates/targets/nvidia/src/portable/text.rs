@@ -13,6 +13,8 @@ pub(super) enum Operand {
     Number(u64),
     /// A float by its bits, and how many these are.
     Float { bits: u32, value: u64 },
+    /// A float in decimals, of the width of its instruction.
+    Decimal(f64),
     /// `{a, b}`.
     Parts(Vec<Operand>),
 }
@@ -98,6 +100,7 @@ fn declare(registers: &mut FxHashMap<String, u32>, text: &str) -> Option<()> {
     let (ty, names) = text.trim().split_once(char::is_whitespace)?;
     let bits = match ty {
         ".pred" => 1,
+        ".b8" | ".u8" | ".s8" => 8,
         ".b16" | ".u16" | ".s16" | ".f16" => 16,
         ".b32" | ".u32" | ".s32" | ".f32" | ".f16x2" => 32,
         ".b64" | ".u64" | ".s64" | ".f64" => 64,
@@ -166,7 +169,14 @@ fn operand(text: &str) -> Option<Operand> {
     if is_place || is_name(text) {
         return Some(Operand::Register(text.to_owned()));
     }
-    float(text).or_else(|| number(text).map(Operand::Number))
+    float(text).or_else(|| decimal(text)).or_else(|| number(text).map(Operand::Number))
+}
+
+/// `0.0`, `-1.5`.
+fn decimal(text: &str) -> Option<Operand> {
+    let (whole, fraction) = text.strip_prefix('-').unwrap_or(text).split_once('.')?;
+    let is_digits = |digits: &str| !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit());
+    (is_digits(whole) && is_digits(fraction)).then(|| text.parse().ok().map(Operand::Decimal))?
 }
 
 /// `0f3F800000`, `0d3FF0000000000000`.
@@ -218,6 +228,8 @@ mod tests {
         assert_eq!(second.operands[2], Operand::Number(-2i64 as u64));
         let float = parse("mov.f32 $0, 0f3F800000").expect("it is known");
         assert_eq!(float.instructions[0].operands[1], Operand::Float { bits: 32, value: 0x3f80_0000 });
+        let decimal = parse("mov.f32 $0, -1.5").expect("it is known");
+        assert_eq!(decimal.instructions[0].operands[1], Operand::Decimal(-1.5));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use emulation::Format;
 
 use crate::syntax::types::{Kind, Type};
 
-/// The format of a type's elements; `None` for f64 and what is no float.
+/// The format of a type's elements; `None` for f64, powers of two and what is no float.
 pub(crate) fn format_of(ty: Type) -> Option<Format> {
     Some(match (ty.kind, ty.bits) {
         (Kind::Float, 16) => emulation::F16,
@@ -16,6 +16,9 @@ pub(crate) fn format_of(ty: Type) -> Option<Format> {
         (Kind::Tensor32, _) => emulation::TF32,
         (Kind::E4M3, _) => emulation::E4M3,
         (Kind::E5M2, _) => emulation::E5M2,
+        (Kind::E2M1, _) => emulation::E2M1,
+        (Kind::E2M3, _) => emulation::E2M3,
+        (Kind::E3M2, _) => emulation::E3M2,
         _ => return None,
     })
 }

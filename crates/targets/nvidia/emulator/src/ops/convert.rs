@@ -32,7 +32,31 @@ struct Modes {
 }
 
 fn is_float(ty: Type) -> bool {
-    matches!(ty.kind, Kind::Float | Kind::Brain | Kind::Tensor32 | Kind::E4M3 | Kind::E5M2)
+    !matches!(ty.kind, Kind::Bits | Kind::Unsigned | Kind::Signed | Kind::Predicate)
+}
+
+/// The power of two of a code: 2^(code - 127), the last one is NaN.
+fn decode_power(code: u64) -> f64 {
+    if code == 0xff { f64::NAN } else { f64::from(code as i32 - 127).exp2() }
+}
+
+/// The code of a magnitude, whose sign is dropped: the power below it or, upwards, above it. What is too large is NaN,
+/// or with `finite` the largest power.
+fn encode_power(value: f64, rounding: Rounding, finite: bool) -> u64 {
+    if value.is_nan() {
+        return 0xff;
+    }
+    let magnitude = value.abs();
+    let least = decode_power(0);
+    let code = if magnitude <= least {
+        0
+    } else {
+        let bits = magnitude.to_bits();
+        let below = (bits >> 52) as i64 - 1023 + 127;
+        let is_between = bits & ((1 << 52) - 1) != 0;
+        (below + i64::from(is_between && rounding == Rounding::Up)).min(0xff) as u64
+    };
+    if finite { code.min(0xfe) } else { code }
 }
 
 fn whole(value: f64, rounding: Rounding) -> f64 {
@@ -62,6 +86,7 @@ fn integer(cell: u64, ty: Type) -> i128 {
 /// One element as a double; singles and smaller are exact.
 fn decode(cell: u64, ty: Type, flush: bool) -> f64 {
     match format_of(ty) {
+        None if ty.kind == Kind::E8M0 => decode_power(cell & mask(ty.bits)),
         Some(format) => {
             let value = format.decode(cell & mask(format.bits()));
             let subnormal = ty.bits == 32 && value.abs() < f64::from(f32::MIN_POSITIVE);
@@ -73,6 +98,9 @@ fn decode(cell: u64, ty: Type, flush: bool) -> f64 {
 
 impl Modes {
     fn encode(self, value: f64) -> u64 {
+        if self.to.kind == Kind::E8M0 {
+            return encode_power(value, self.rounding, self.finite);
+        }
         let relu = self.relu && (value < 0.0 || (value == 0.0 && value.is_sign_negative()));
         let value = if relu { 0.0 } else { value };
         let value = match self.saturate {

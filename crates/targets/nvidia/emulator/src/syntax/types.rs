@@ -13,6 +13,11 @@ pub(crate) enum Kind {
     Tensor32,
     E4M3,
     E5M2,
+    E2M1,
+    E2M3,
+    E3M2,
+    /// A power of two, by 8 bits of exponent.
+    E8M0,
     Predicate,
 }
 
@@ -59,6 +64,11 @@ const TYPES: &[(&str, Type)] = &[
     ("e5m2", ty(Kind::E5M2, 8, 1)),
     ("e4m3x2", ty(Kind::E4M3, 8, 2)),
     ("e5m2x2", ty(Kind::E5M2, 8, 2)),
+    ("e2m1x2", ty(Kind::E2M1, 4, 2)),
+    // Six bits in the lower part of a byte.
+    ("e2m3x2", ty(Kind::E2M3, 8, 2)),
+    ("e3m2x2", ty(Kind::E3M2, 8, 2)),
+    ("ue8m0x2", ty(Kind::E8M0, 8, 2)),
     ("pred", ty(Kind::Predicate, 1, 1)),
 ];
 

@@ -71,8 +71,12 @@ impl Random {
 
 /// A text with one entry `k` of some parameters and a body.
 pub(crate) fn entry(params: &str, body: &str) -> String {
+    entry_for("sm_90a", params, body)
+}
+
+fn entry_for(arch: &str, params: &str, body: &str) -> String {
     format!(
-        ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k({params})\n{{\n{body}\nret;\n}}\n"
+        ".version 8.7\n.target {arch}\n.address_size 64\n.visible .entry k({params})\n{{\n{body}\nret;\n}}\n"
     )
 }
 
@@ -113,6 +117,11 @@ fn bits_of(ty: &str) -> u32 {
 /// Runs `body` for every element: `%a0`, `%a1`, … (registers of types `b16`, `b32`, `b64`) hold the inputs, `%d`
 /// takes the result. There are predicates `%p0` to `%p7` and registers `%h`, `%r`, `%q` (0 to 15) of 16, 32, 64 bits.
 pub(crate) fn each(inputs: &[(&str, &[u64])], result: &str, body: &str) -> Vec<u64> {
+    each_for("sm_90a", inputs, result, body)
+}
+
+/// The same for another architecture.
+pub(crate) fn each_for(arch: &str, inputs: &[(&str, &[u64])], result: &str, body: &str) -> Vec<u64> {
     let count = inputs.first().map_or(32, |(_, cells)| cells.len());
     assert!(count.is_multiple_of(32), "whole warps");
     let mut memory = Memory::new();
@@ -139,7 +148,7 @@ pub(crate) fn each(inputs: &[(&str, &[u64])], result: &str, body: &str) -> Vec<u
         "\n.reg .{result} %d;\n{body}\nld.param.u64 %x0, [out];\nmad.wide.u32 %x0, %t0, 8, %x0;"
     );
     let _ = write!(text, "\nst.global.b{width} [%x0], %d;");
-    let text = entry(&format!("{params}.param .u64 out"), &text);
+    let text = entry_for(arch, &format!("{params}.param .u64 out"), &text);
     let launch =
         Launch { grid: [count as u32 / 32, 1, 1], block: [32, 1, 1], arguments, ..Launch::default() };
     let report = parse(&text).launch("k", &launch, &mut memory, Checks::default());

@@ -1,6 +1,6 @@
 //! `cvt`: every kind of source and result against formulas.
 
-use crate::common::{Random, each};
+use crate::common::{Random, each, each_for};
 use half::{bf16, f16};
 
 fn convert(from: &str, to: &str, opcode: &str, cells: &[u64]) -> Vec<u64> {
@@ -144,5 +144,113 @@ fn bytes_are_the_nearest_and_come_back() {
             assert_eq!(f16::from_bits(wide as u16).to_f64(), byte_value(*got as u8, exponent_bits, finite));
             assert_eq!(f16::from_bits((wide >> 16) as u16).to_f64(), 1.0);
         }
+    }
+}
+
+/// The magnitudes of a format of at most six bits, by its definition, in the order of their codes.
+fn small_values(exponent_bits: u32, fraction_bits: u32) -> Vec<f64> {
+    let bias = (1 << (exponent_bits - 1)) - 1;
+    (0..1u32 << (exponent_bits + fraction_bits))
+        .map(|code| {
+            let exponent = (code >> fraction_bits) as i32;
+            let fraction = f64::from(code & ((1 << fraction_bits) - 1)) / f64::from(1 << fraction_bits);
+            match exponent {
+                0 => fraction * f64::from(1 - bias).exp2(),
+                _ => (1.0 + fraction) * f64::from(exponent - bias).exp2(),
+            }
+        })
+        .collect()
+}
+
+/// The code of the nearest of all, of two the even one; the last is for all beyond.
+fn nearest(all: &[f64], value: f64) -> usize {
+    let value = value.min(all[all.len() - 1]);
+    let distance = |code: &usize| (all[*code] - value).abs();
+    (0..all.len())
+        .min_by(|a, b| distance(a).total_cmp(&distance(b)).then((a % 2).cmp(&(b % 2))))
+        .expect("there are some")
+}
+
+#[test]
+fn four_and_six_bits_are_the_nearest_and_come_back() {
+    let mut random = Random::fresh();
+    for (ty, exponent_bits, fraction_bits, cell) in
+        [("e2m1x2", 2, 1, "b8"), ("e2m3x2", 2, 3, "b16"), ("e3m2x2", 3, 2, "b16")]
+    {
+        let all = small_values(exponent_bits, fraction_bits);
+        let mut values: Vec<f32> = (0..256).map(|_| random.small() * 8.0 * random.small()).collect();
+        // Halves between neighbours, what is too large, and zeros.
+        values.extend(all.windows(2).map(|pair| ((pair[0] + pair[1]) / 2.0) as f32));
+        values.extend([0.0, -0.0, 1e30, -1e30, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, -f32::NAN, 1e-30]);
+        values.resize(values.len().next_multiple_of(32), 1.0);
+        let cells: Vec<u64> = values.iter().map(|value| u64::from(value.to_bits())).collect();
+        let (sign, shift) = (exponent_bits + fraction_bits, if cell == "b8" { 4 } else { 8 });
+        let body = format!("mov.b32 %r0, 0f3F800000; cvt.rn.satfinite.{ty}.f32 %d, %r0, %a0;");
+        let got = each_for("sm_100a", &[("b32", &cells)], cell, &body);
+        let one = nearest(&all, 1.0) as u64;
+        for (value, got) in values.iter().zip(&got) {
+            let code = if value.is_nan() { all.len() - 1 } else { nearest(&all, f64::from(value.abs())) };
+            let negative = value.is_sign_negative() && !value.is_nan();
+            let own = got & ((1 << shift) - 1);
+            assert_eq!(own, code as u64 | u64::from(negative) << sign, "{ty} of {value}");
+            assert_eq!(got >> shift, one, "{ty} of 1");
+        }
+        let wide = each_for("sm_100a", &[(cell, &got)], "b32", &format!("cvt.rn.f16x2.{ty} %d, %a0;"));
+        for (got, wide) in got.iter().zip(wide) {
+            let magnitude = all[(got & ((1 << sign) - 1)) as usize];
+            let value = if got >> sign & 1 == 1 { -magnitude } else { magnitude };
+            assert_eq!(f16::from_f64(value).to_bits(), wide as u16, "{ty} {got:#x}");
+            assert_eq!(f16::from_bits((wide >> 16) as u16).to_f64(), 1.0);
+        }
+    }
+}
+
+#[test]
+fn powers_of_two_are_those_below_or_above() {
+    let mut random = Random::fresh();
+    let mut values: Vec<f32> = (0..256).map(|_| random.single()).collect();
+    let edges =
+        [0u32, 1, 0x0040_0000, 0x0040_0001, 0x007f_ffff, 0x0080_0000, 0x7f00_0000, 0x7f00_0001, 0x7f7f_ffff];
+    values.extend(edges.map(f32::from_bits));
+    values.extend([1.0, 1.5, 2.0, -3.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN]);
+    values.resize(values.len().next_multiple_of(32), 1.0);
+    let cells: Vec<u64> = values.iter().map(|value| u64::from(value.to_bits())).collect();
+    for (opcode, upward, finite) in [
+        ("rz", false, false),
+        ("rp", true, false),
+        ("rz.satfinite", false, true),
+        ("rp.satfinite", true, true),
+    ] {
+        let got = each_for(
+            "sm_100a",
+            &[("b32", &cells)],
+            "b16",
+            &format!("cvt.{opcode}.ue8m0x2.f32 %d, 0f40000000, %a0;"),
+        );
+        for (value, got) in values.iter().zip(&got) {
+            let magnitude = f64::from(value.abs());
+            let power = |code: i32| f64::from(code - 127).exp2();
+            let want = match (0..255)
+                .find(|&code| if upward { power(code) >= magnitude } else { power(code + 1) > magnitude })
+            {
+                _ if value.is_nan() => 255,
+                Some(code) if value.is_finite() => code,
+                _ if finite => 254,
+                _ => 255,
+            };
+            assert_eq!((got & 0xff) as i32, want, "{opcode} of {value:e}");
+            assert_eq!(got >> 8, 128, "{opcode} of 2");
+        }
+    }
+    let codes: Vec<u64> = (0..256).collect();
+    let wide = each_for("sm_100a", &[("b16", &codes)], "b32", "cvt.rn.bf16x2.ue8m0x2 %d, %a0;");
+    for (code, wide) in codes.iter().zip(wide) {
+        let low = bf16::from_bits(wide as u16).to_f64();
+        assert!(
+            if *code == 255 { low.is_nan() } else { low == f64::from(*code as i32 - 127).exp2() },
+            "{code}: {low}"
+        );
+        let high = bf16::from_bits((wide >> 16) as u16).to_f64();
+        assert_eq!(high, f64::from(-127).exp2());
     }
 }
