@@ -81,6 +81,7 @@ SETTINGS_OF_ENGINES = {
     "interpreter": {"interpret": True},
     "sm_80": {"emulate": "cuda:80"},
     "sm_90": {"emulate": "cuda:90"},
+    "sm_100": {"emulate": "cuda:100"},
     "gfx942": {"emulate": "hip:gfx942"},
 }
 

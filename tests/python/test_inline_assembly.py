@@ -75,6 +75,52 @@ def test_several_instructions(engine):
     np.testing.assert_array_equal(out[128:], eight.numpy())
 
 
+FOURS = """
+{
+    .reg .b8 a, b, c, d;
+    cvt.rn.satfinite.e2m1x2.f32 a, $5, $1;
+    cvt.rn.satfinite.e2m1x2.f32 b, $6, $2;
+    cvt.rn.satfinite.e2m1x2.f32 c, $7, $3;
+    cvt.rn.satfinite.e2m1x2.f32 d, $8, $4;
+    mov.b32 $0, {a, b, c, d};
+}
+"""
+
+
+@triton.jit
+def narrow_floats(x, codes, powers, back, n, BLOCK: tl.constexpr, text: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    low, high = tl.load(x + 2 * at, at < n, 0.0), tl.load(x + 2 * at + 1, at < n, 0.0)
+    both = tl.inline_asm_elementwise(text, "=r,r,r,r,r,r,r,r,r", [low, high], dtype=tl.uint8, is_pure=True, pack=4)
+    tl.store(codes + at, both, at < n)
+    power = tl.inline_asm_elementwise("cvt.rp.ue8m0x2.f32 $0, 0.0, $1;", "=h,r", [low], dtype=tl.uint16, is_pure=True, pack=1)
+    tl.store(powers + at, power, at < n)
+    halves = tl.inline_asm_elementwise("{ .reg .b8 c; .reg .f16x2 w; cvt.u8.u32 c, $1; cvt.rn.f16x2.e2m1x2 w, c; mov.b32 $0, w; }", "=r,r",
+                                       [both], dtype=tl.uint32, is_pure=True, pack=1)
+    tl.store(back + at, halves, at < n)
+
+
+@pytest.mark.parametrize("engine", ["cpu", "interpreter", "sm_100", "gfx942"], indirect=True)
+@pytest.mark.parametrize("n", [3, 203])
+def test_floats_of_four_bits_and_powers_of_two(engine, n, rng):
+    table = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+    x = (rng.standard_normal(2 * n) * 3).astype(np.float32)
+    # Halves between neighbours go to the even one.
+    places = rng.permutation(2 * n)[:6]
+    x[places] = np.array([0.25, -0.75, 1.25, -2.5, 5, 1e30], np.float32)[:len(places)]
+    codes, powers, back = np.zeros(n, np.uint8), np.zeros(n, np.uint16), np.zeros(n, np.uint32)
+    narrow_floats[(1, )](x, codes, powers, back, n, 256, FOURS)
+    magnitude = np.minimum(np.abs(x.astype(np.float64)), 6)
+    distance = np.abs(magnitude[:, None] - table)
+    nearest = distance == distance.min(1, keepdims=True)
+    code = np.where(nearest[:, ::2].any(1), 2 * nearest[:, ::2].argmax(1), 2 * nearest[:, 1::2].argmax(1) + 1)
+    code = code | np.where(np.signbit(x), 8, 0)
+    np.testing.assert_array_equal(codes, code[::2] | code[1::2] << 4)
+    np.testing.assert_array_equal(back.view(np.float16), np.where(np.signbit(x), -1, 1) * table[code & 7])
+    fraction, exponent = np.frexp(np.abs(x[::2]))
+    np.testing.assert_array_equal(powers, exponent + 127 - (fraction == 0.5))
+
+
 @triton.jit
 def passes_on(x, out, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
