@@ -101,7 +101,10 @@ fn counted(module: &Module, value: Value, depth: u32) -> Option<Interval> {
     let step = within(module, of.step(), depth).filter(|step| step.low > 0)?;
     let last = end.checked_sub(1)?.max(low.low);
     let is_exact = low.low == low.high && step.low == step.high;
-    let high = if is_exact { low.low + (last - low.low) / step.low * step.low } else { last };
+    let high = match is_exact {
+        true => low.low + last.checked_sub(low.low)? / step.low * step.low,
+        false => last,
+    };
     Some(Interval { low: low.low, high })
 }
 
