@@ -44,4 +44,5 @@ def test_rests_are_exact(rng, engine, dtype, kind):
         expected = np.fmod(x.double().numpy(), y.double().numpy())
     got = z.double().numpy()
     assert np.array_equal(got, expected, equal_nan=True)
-    assert np.array_equal(np.signbit(got), np.signbit(expected) & ~np.isnan(expected) | np.signbit(got) & np.isnan(expected))
+    numbers_alone = ~np.isnan(expected)
+    assert np.array_equal(np.signbit(got[numbers_alone]), np.signbit(expected[numbers_alone]))

@@ -486,6 +486,9 @@ mod tests {
     #[test]
     fn integers_are_exact_or_an_error() {
         assert_eq!(binary(Operator::Pow, &int(2), &int(64)), Ok(int(1 << 64)));
+        // The least number divided by -1 is the only quotient that has no place.
+        assert!(binary(Operator::FloorDiv, &int(i128::MIN), &int(-1)).unwrap_err().contains("too large"));
+        assert_eq!(binary(Operator::FloorDiv, &int(i128::MIN + 1), &int(-1)), Ok(int(i128::MAX)));
         assert!(binary(Operator::Pow, &int(2), &int(200)).unwrap_err().contains("too large"));
         assert!(binary(Operator::LShift, &int(1), &int(500)).is_err());
         assert!(binary(Operator::LShift, &int(1), &int(-1)).unwrap_err().contains("negative shift"));

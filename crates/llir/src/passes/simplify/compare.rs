@@ -101,43 +101,9 @@ fn both(s: &mut Simplifier<'_>, data: &InstData, of: fn(u8, u8) -> u8) -> Option
 #[cfg(test)]
 mod tests {
     use super::{FLOATS, INTEGERS, of_outcomes, outcomes};
-    use crate::function::{FloatCompare as F, IntCompare as I, Payload};
-
-    fn float(compare: F, a: f64, b: f64) -> bool {
-        let unordered = a.is_nan() || b.is_nan();
-        match compare {
-            F::Oeq => a == b,
-            F::Ogt => a > b,
-            F::Oge => a >= b,
-            F::Olt => a < b,
-            F::Ole => a <= b,
-            F::One => !unordered && a != b,
-            F::Ord => !unordered,
-            F::Uno => unordered,
-            F::Ueq => unordered || a == b,
-            F::Ugt => unordered || a > b,
-            F::Uge => unordered || a >= b,
-            F::Ult => unordered || a < b,
-            F::Ule => unordered || a <= b,
-            F::Une => a != b,
-        }
-    }
-
-    fn integer(compare: I, a: i8, b: i8) -> bool {
-        let (x, y) = (a as u8, b as u8);
-        match compare {
-            I::Eq => a == b,
-            I::Ne => a != b,
-            I::Slt => a < b,
-            I::Sle => a <= b,
-            I::Sgt => a > b,
-            I::Sge => a >= b,
-            I::Ult => x < y,
-            I::Ule => x <= y,
-            I::Ugt => x > y,
-            I::Uge => x >= y,
-        }
-    }
+    use crate::builder::fold::{float_compare, int_compare};
+    use crate::function::Payload;
+    use crate::types::Scalar;
 
     /// Every pair of comparisons, joined by an operation, holds where the one that is found for both does.
     fn check<T: Copy>(of: &[Payload], numbers: &[T], holds: impl Fn(&Payload, T, T) -> bool) -> usize {
@@ -166,14 +132,17 @@ mod tests {
         let floats: Vec<_> = FLOATS.iter().map(|row| Payload::FloatCompare(row.0)).collect();
         let found =
             check(&floats, &[-1.0, -0.0, 0.0, 2.0, f64::INFINITY, f64::NAN], |payload, a, b| match payload {
-                Payload::FloatCompare(compare) => float(*compare, a, b),
+                Payload::FloatCompare(compare) => {
+                    float_compare(*compare, Scalar::Double, [a, b].map(|x: f64| u128::from(x.to_bits())))
+                        .unwrap()
+                }
                 _ => unreachable!(),
             });
         // Of 2 * 14 * 14 all but those of which nothing or everything is left.
         assert!(found > 250, "{found}");
         let integers: Vec<_> = INTEGERS.iter().map(|row| Payload::IntCompare(row.0)).collect();
-        let found = check(&integers, &[-128, -1, 0, 1, 127], |payload, a, b| match payload {
-            Payload::IntCompare(compare) => integer(*compare, a, b),
+        let found = check(&integers, &[0x80, 0xff, 0, 1, 0x7f], |payload, a, b| match payload {
+            Payload::IntCompare(compare) => int_compare(*compare, 8, a, b),
             _ => unreachable!(),
         });
         assert!(found > 60, "{found}");
