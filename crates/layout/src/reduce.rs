@@ -5,7 +5,8 @@
 //! combine by exchanging with the lane whose number differs by a mask, once for each mask. What is left are `2^n`
 //! partial results per element, in different warps and blocks; they are converted to a layout in which every lane that
 //! needs the element has all its partials in registers, and combines them. Where combining is expensive, lanes that
-//! would all do the same have one partial each instead, and exchange. Copies of elements are never combined twice.
+//! would all do the same have one partial each instead, and exchange. Where lanes need many elements, they share these:
+//! each combines its part, and what comes out is handed to all. Copies of elements are never combined twice.
 
 use crate::convert::Columns;
 use crate::dims::{Dim, Dims};
@@ -42,10 +43,53 @@ pub struct Reduction {
     /// Exchanges between lanes that have one partial result each, by the bits in which their numbers differ; none where
     /// every lane has all partial results.
     pub late: Vec<u32>,
+    /// Where the results are after that: in the layout that was asked for, or in one by which lanes share them.
+    pub combined: LinearLayout,
+}
+
+/// What the steps behind the exchanges of a warp take, in operations of a lane.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Work {
+    /// To combine two elements.
+    pub combine: u32,
+    /// The values of an element.
+    pub values: u32,
+}
+
+/// What an exchange of a value between lanes takes: it waits for the other.
+const EXCHANGE: u32 = 6;
+/// What a value takes on its way through memory.
+const MEMORY: u32 = 1;
+/// What it takes to wait for all lanes.
+const WAIT: u32 = 40;
+
+impl Work {
+    /// Of a lane that combines `2^bits` partial results of each of `2^results` elements.
+    fn alone(self, bits: u32, results: u32) -> u64 {
+        let each = u64::from(self.combine) * ((1u64 << bits) - 1) + (u64::from(MEMORY * self.values) << bits);
+        each << results
+    }
+
+    /// Of lanes that have one partial result of each of `2^results` elements and exchange.
+    fn together(self, bits: u32, results: u32) -> u64 {
+        let step = u64::from(self.combine + EXCHANGE * self.values);
+        (u64::from(bits) * step + u64::from(MEMORY * self.values)) << results
+    }
+
+    /// Of handing `2^results` elements to every lane.
+    fn handed_on(self, results: u32) -> u64 {
+        u64::from(WAIT) + (u64::from(MEMORY * self.values) << results)
+    }
+
+    /// Whether it is less work that lanes exchange than that each combines `2^bits` partial results.
+    fn is_costly(self, bits: u32) -> bool {
+        let alone = u64::from(self.combine) * ((1u64 << bits) - 1);
+        alone > u64::from(bits) * u64::from(self.combine + EXCHANGE * self.values)
+    }
 }
 
 /// The reduction of a block along dimension `axis` to blocks of layout `result`, whose dimensions are the others in
-/// order. From `2^costly_bits` partial results on, lanes have one each where they hold copies of the result.
+/// order. Which lanes combine what others have is chosen by the work that it takes.
 ///
 /// # Errors
 /// When `result` does not have the sizes of the other dimensions.
@@ -53,7 +97,7 @@ pub fn plan(
     source: &LinearLayout,
     axis: usize,
     result: &LinearLayout,
-    costly_bits: u32,
+    work: Work,
 ) -> Result<Reduction, LayoutError> {
     let rest = others(source, axis, result)?;
     let (whole, other) = (Columns::of(source), Columns::of(&rest));
@@ -87,28 +131,58 @@ pub fn plan(
             .collect(),
     };
     let mut target = Columns::of(result);
-    let numbers = (0..partial_bits).map(|bit| 1 << (shift + bit));
-    let late = if partial_bits < costly_bits { Vec::new() } else { copies_in_lanes(&target, partial_bits) };
+    let numbers: Vec<u64> = (0..partial_bits).map(|bit| 1 << (shift + bit)).collect();
+    let held = Basis::of(&target.register).len() as u32;
+    let late = if work.is_costly(partial_bits) { copies_in_lanes(&target, partial_bits) } else { Vec::new() };
+    let least = match late.is_empty() {
+        true => work.alone(partial_bits, held),
+        false => work.together(partial_bits, held),
+    };
+    let spread = (held > 0).then(|| Columns::spread(&result.ins, shift, partial_bits)).flatten();
+    let spread = spread.filter(|spread| {
+        let own = spread.register.len() as u32;
+        work.together(partial_bits, own) + work.handed_on(held) < least
+    });
+    let (late, combined) = match spread {
+        Some(spread) => {
+            let combined = spread.layout(&result.ins, &result.outs)?;
+            target = spread;
+            ((0..partial_bits).collect(), combined)
+        }
+        None => (late, result.clone()),
+    };
     if late.is_empty() {
         target.register.splice(0..0, numbers);
     } else {
         late.iter().zip(numbers).for_each(|(&bit, number)| target.lane[bit as usize] = number);
     }
-    let wanted = LinearLayout {
-        ins: with_registers(&result.ins, target.register.len() as u32),
-        outs,
-        columns: [&target.register[..], &target.lane, &target.warp, &target.block].concat().into(),
-    };
+    let wanted = target.layout(&result.ins, &outs)?;
     let late = late.into_iter().map(|bit| 1 << bit).collect();
     let groups = register_groups(&whole.register, &other.register, &groups);
-    Ok(Reduction {
-        groups,
-        folds,
-        partial_bits,
-        partials: partials.checked()?,
-        wanted: wanted.checked()?,
-        late,
-    })
+    Ok(Reduction { groups, folds, partial_bits, partials: partials.checked()?, wanted, late, combined })
+}
+
+impl Columns {
+    /// Lanes that share `2^elements` elements: the lowest bits of a lane's number are left for `2^partial_bits` partial
+    /// results of each. `None` where there is nothing to share, or blocks of a cluster hold parts.
+    fn spread(ins: &Dims, elements: u32, partial_bits: u32) -> Option<Columns> {
+        let [lanes, warps, blocks] = [Dim::LANE, Dim::WARP, Dim::BLOCK].map(|dim| ins.bits(dim));
+        if partial_bits == 0 || partial_bits > lanes || blocks > 0 {
+            return None;
+        }
+        let mut left = (0..elements).map(|bit| 1u64 << bit);
+        let mut take = |count: u32| (0..count).map(|_| left.next().unwrap_or(0)).collect::<Vec<u64>>();
+        let (lane, warp) = (take(lanes - partial_bits), take(warps));
+        let lane = [vec![0; partial_bits as usize], lane].concat();
+        Some(Columns { register: left.collect(), lane, warp, block: Vec::new() })
+    }
+
+    /// The layout that has these columns.
+    fn layout(&self, ins: &Dims, outs: &Dims) -> Result<LinearLayout, LayoutError> {
+        let columns = [&self.register[..], &self.lane, &self.warp, &self.block].concat().into();
+        let ins = with_registers(ins, self.register.len() as u32);
+        LinearLayout { ins, outs: outs.clone(), columns }.checked()
+    }
 }
 
 /// The source onto its other dimensions, named and sized as the result's.

@@ -1,6 +1,6 @@
 //! Reductions carried out lane by lane on random layouts: sets of elements are what is combined.
 
-use layout::reduce::{PARTIAL, plan};
+use layout::reduce::{PARTIAL, Work, plan};
 use layout::{Dim, LinearLayout};
 use proptest::prelude::*;
 
@@ -67,12 +67,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn every_element_is_combined_once(seed: u64, rows in 0..4u32, cols in 0..5u32, lanes in 0..4u32, warps in 0..3u32, blocks in 0..3u32, axis in 0..2usize, costly in 0..5u32) {
+    fn every_element_is_combined_once(seed: u64, rows in 0..4u32, cols in 0..5u32, lanes in 0..4u32, warps in 0..3u32, blocks in 0..3u32, axis in 0..2usize, combine in 1..60u32, values in 1..3u32) {
         let mut random = Random(seed | 1);
         let source = layout(&mut random, [0, lanes, warps, blocks], &[rows, cols]);
         let result_bits = [cols, rows][axis];
         let result = layout(&mut random, [0, lanes, warps, blocks], &[result_bits]);
-        let plan = plan(&source, axis, &result, costly).expect("sizes agree");
+        let plan = plan(&source, axis, &result, Work { combine, values }).expect("sizes agree");
         let elements = 1usize << (rows + cols);
         let place = |layout: &LinearLayout, register: u32, thread: u32| {
             let (lane, above) = (thread & ((1 << lanes) - 1), thread >> lanes);
@@ -115,10 +115,13 @@ proptest! {
                 prop_assert!(old.is_none_or(|old| old == *bag), "holders of a partial result agree");
             }
         }
-        let registers = 1u32 << result.ins().bits(Dim::REGISTER);
+        prop_assert!(!plan.late.is_empty() || plan.combined == result, "who combines all has what is wanted");
+        let registers = 1u32 << plan.combined.ins().bits(Dim::REGISTER);
+        let mut combined = std::collections::BTreeSet::new();
         for thread in 0..threads {
             for register in 0..registers {
-                let element = place(&result, register, thread)[0].1;
+                let element = place(&plan.combined, register, thread)[0].1;
+                combined.insert(element);
                 let mut bag = vec![0; elements];
                 for partial in 0..1u32 << plan.partial_bits {
                     let away = plan.late.iter().enumerate().filter(|(bit, _)| partial >> bit & 1 != 0);
@@ -138,5 +141,34 @@ proptest! {
                 }
             }
         }
+        prop_assert_eq!(combined.len(), 1 << result_bits, "every element has a holder");
+    }
+}
+
+/// A block of 512 by `2^bits` columns, of which a lane holds 8 neighbours; `2^warps` warps along the rows.
+fn columns(bits: usize, warps: usize) -> LinearLayout {
+    let (row, column) = (Dim::block(0), Dim::block(1));
+    let place = |dim: Dim, bit: usize| [(dim, 1 << bit)];
+    let columns: Vec<_> = (0..bits).map(|bit| place(column, bit)).collect();
+    let rows: Vec<_> = (0..9).map(|bit| place(row, bit)).collect();
+    let (lanes, rest) = rows.split_at(5 - (bits - 3));
+    let register = [&columns[..3], &rest[warps..]].concat();
+    let lane = [&columns[3..], lanes].concat();
+    let [register, lane, warp] = [&register, &lane, &rest[..warps]]
+        .map(|list| list.iter().map(|basis| &basis[..]).collect::<Vec<_>>());
+    let ins = [(Dim::REGISTER, &register[..]), (Dim::LANE, &lane), (Dim::WARP, &warp), (Dim::BLOCK, &[])];
+    LinearLayout::new(&ins, &[(row, 9), (column, bits as u32)]).expect("bases fit")
+}
+
+#[test]
+fn lanes_share_what_is_much_work() {
+    let sum = Work { combine: 1, values: 1 };
+    for (bits, warps, shared) in [(5, 4, true), (5, 3, true), (5, 2, false), (3, 4, true), (3, 1, false)] {
+        let source = columns(bits, warps);
+        let result = source.restrict(&[Dim::REGISTER, Dim::LANE, Dim::WARP, Dim::BLOCK], &[Dim::block(1)]);
+        let result = result.rename_outs(&[(Dim::block(0), bits as u32)]).expect("one dimension");
+        let plan = plan(&source, 0, &result, sum).expect("sizes agree");
+        assert_eq!(plan.combined != result, shared, "2^{bits} columns, 2^{warps} warps");
+        assert_eq!(plan.late.len(), if shared { warps } else { 0 });
     }
 }

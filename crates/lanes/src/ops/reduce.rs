@@ -8,7 +8,7 @@ use super::share_results;
 use crate::block_memory::{Values, convert_blocks, plans_bytes};
 use crate::context::Cx;
 use crate::error::{Result, at};
-use crate::layouts::{everywhere, layout_of};
+use crate::layouts::layout_of;
 use crate::shared::Planner;
 use crate::shuffle::shuffle_values;
 use crate::target::Shuffle;
@@ -17,7 +17,7 @@ use crate::value::{LaneValue, Region};
 use ir::{Module, Op, Type};
 use layout::Dim;
 use layout::convert::Conversion;
-use layout::reduce::{self, Fold, Reduction};
+use layout::reduce::{self, Fold, Reduction, Work};
 use llir::IntCompare;
 use std::rc::Rc;
 use ttir::ops::reduce::{REDUCE, ReduceOp};
@@ -26,7 +26,8 @@ use ttir::ops::reduce::{REDUCE, ReduceOp};
 pub(crate) const SHARING: &[SharingEntry] = &[(&REDUCE, lower, |planner, module, op| {
     let reduction = reduction(planner, module, op)?;
     let gathered = plans(planner, module, op, &reduction)?;
-    Ok(need_of_all(&[&gathered, &handed_on(planner, module, op, &reduction)?]))
+    let by = By::of(planner, module, op, &reduction)?;
+    Ok(need_of_all(&[&gathered, by.hands_on()]))
 })];
 
 /// How a reduction is done.
@@ -34,32 +35,21 @@ fn reduction(planner: &mut Planner, module: &Module, op: Op) -> Result<Rc<Reduct
     let of = ReduceOp::new(module, op);
     let axis = of.axis() as i64;
     let (from, to) = (module.ty(of.srcs()[0]), module.ty(of.results()[0]));
-    let costly_bits = costly_bits(module, op);
-    planner.reduction((from, axis, to, costly_bits), |planner| {
+    let work = work(module, op);
+    planner.reduction((from, axis, to, work), |planner| {
         let source = layout_of(from)?;
-        let result = if ttir::types::is_tensor(to) {
-            layout_of(to)?
-        } else {
-            everywhere(planner.lanes, planner.num_warps, source.ins().bits(Dim::BLOCK))?
-        };
-        let plan = reduce::plan(&source, axis as usize, &result, costly_bits);
+        let result = planner.layout(to)?;
+        let plan = reduce::plan(&source, axis as usize, &result, work);
         plan.map_err(|error| at(module, op, error.to_string()))
     })
 }
 
-/// What an exchange between lanes takes, in operations of a lane: it waits for the other.
-const EXCHANGE: f64 = 6.0;
-/// Partial results come from warps, and from blocks of a cluster: at most so many bits of them.
-const MOST_BITS: u32 = 10;
-
-/// From how many bits of partial results on it is less work that lanes exchange than that each combines all of them.
-fn costly_bits(module: &Module, op: Op) -> u32 {
+/// What combining two elements takes.
+fn work(module: &Module, op: Op) -> Work {
     let of = ReduceOp::new(module, op);
     let body = module.entry_of(op);
     let combine: f64 = module.ops(body).map(|inner| module.row(inner).cost.instructions()).sum();
-    let step = combine + EXCHANGE * of.srcs().len() as f64;
-    let is_costly = |bits: &u32| f64::from((1u32 << bits) - 1) * combine > f64::from(*bits) * step;
-    (1..=MOST_BITS).find(is_costly).unwrap_or(MOST_BITS + 1)
+    Work { combine: combine.ceil() as u32, values: of.srcs().len() as u32 }
 }
 
 /// How the partial results of each operand get where they are wanted.
@@ -83,27 +73,46 @@ fn plans(
 /// argument of a maximum by 16 warps took 106 µs, by one of them 95 (H200, rows of 4096).
 const MANY_WARPS: u32 = 8;
 
-/// How the results get from the first warp to the others, where it alone combines the partial results of all: a plan
-/// for each result, or none where every warp does it.
-fn handed_on(
-    planner: &mut Planner,
-    module: &Module,
-    op: Op,
-    reduction: &Reduction,
-) -> Result<Vec<Rc<Conversion>>> {
-    let results = module.results(op);
-    let is_one = |ty: Type| ttir::types::shape(ty).iter().product::<i64>() == 1;
-    let alone = !reduction.late.is_empty()
-        && reduction.wanted.ins().bits(Dim::REGISTER) == 0
-        && planner.num_blocks == 1
-        && planner.num_warps >= MANY_WARPS
-        && results.iter().all(|&result| is_one(module.ty(result)));
-    if !alone {
-        return Ok(Vec::new());
+/// Which lanes combine the partial results of all warps.
+enum By {
+    /// All that need what comes out.
+    All,
+    /// The first warp; the others read what comes out.
+    FirstWarp(Vec<Rc<Conversion>>),
+    /// Each lane those of its share of the elements; all read what comes out.
+    Shares(Vec<Rc<Conversion>>),
+}
+
+impl By {
+    fn of(planner: &mut Planner, module: &Module, op: Op, reduction: &Reduction) -> Result<By> {
+        let results = module.results(op);
+        let wanted = planner.layout(module.ty(results[0]))?;
+        if reduction.combined != wanted {
+            let bits = results.iter().map(|&result| types::memory_bits(module.ty(result)));
+            let plans = bits.map(|bits| planner.convert(&reduction.combined, &wanted, bits));
+            return Ok(By::Shares(plans.collect::<Result<_>>()?));
+        }
+        let is_one = |ty: Type| ttir::types::shape(ty).iter().product::<i64>() == 1;
+        let by_first = !reduction.late.is_empty()
+            && reduction.wanted.ins().bits(Dim::REGISTER) == 0
+            && planner.num_blocks == 1
+            && planner.num_warps >= MANY_WARPS
+            && results.iter().all(|&result| is_one(module.ty(result)));
+        if !by_first {
+            return Ok(By::All);
+        }
+        let plans = results.iter().map(|&result| share_results::plan(planner, module.ty(result)));
+        let plans: Option<Vec<_>> = plans.collect::<Result<_>>()?;
+        Ok(plans.map_or(By::All, By::FirstWarp))
     }
-    let plans = results.iter().map(|&result| share_results::plan(planner, module.ty(result)));
-    let plans: Result<Option<Vec<_>>> = plans.collect();
-    Ok(plans?.unwrap_or_default())
+
+    /// How what comes out gets to the lanes that did not combine it.
+    fn hands_on(&self) -> &[Rc<Conversion>] {
+        match self {
+            By::All => &[],
+            By::FirstWarp(plans) | By::Shares(plans) => plans,
+        }
+    }
 }
 
 fn lower(cx: &mut Cx<'_>, op: Op) -> Result<()> {
@@ -129,12 +138,17 @@ fn lower(cx: &mut Cx<'_>, op: Op) -> Result<()> {
             results.push(combine.all(cx, partials)?);
         }
     }
-    let handed_on = handed_on(&mut cx.planner, cx.module, op, &reduction)?;
-    if handed_on.is_empty() {
-        late(cx, combine, &reduction, &mut results)?;
-    } else {
-        let region = region.map(|region| region.after(plans_bytes(&plans)));
-        results = by_first_warp(cx, combine, &reduction, &results, (&handed_on, region))?;
+    let by = By::of(&mut cx.planner, cx.module, op, &reduction)?;
+    let region = region.map(|region| region.after(plans_bytes(&plans)));
+    match by {
+        By::All => late(cx, combine, &reduction, &mut results)?,
+        By::FirstWarp(plans) => {
+            results = by_first_warp(cx, combine, &reduction, &results, (&plans, region))?;
+        }
+        By::Shares(plans) => {
+            late(cx, combine, &reduction, &mut results)?;
+            results = hand_on(cx, combine, &results, (&plans, region))?;
+        }
     }
     for operand in 0..elements.len() {
         let result = cx.module.result(op, operand);
@@ -170,12 +184,19 @@ fn by_first_warp(
     late(cx, combine, reduction, &mut combined)?;
     cx.b.begin_else(&mut branch, &combined.concat());
     let combined = cx.b.end_if(branch, &partials.concat());
-    let elements = combine.elements(cx);
-    let blocks: Vec<Values> = elements
-        .iter()
-        .zip(combined)
-        .map(|(&element, value)| Values { element, registers: vec![value] })
-        .collect();
+    hand_on(cx, combine, &[combined.into_iter().collect()], (plans, region))
+}
+
+/// Results in the lanes that have them, handed to those that want them.
+fn hand_on(
+    cx: &mut Cx<'_>,
+    combine: Combine,
+    combined: &[Elements],
+    (plans, region): (&[Rc<Conversion>], Option<Region>),
+) -> Result<Vec<Elements>> {
+    let elements = combine.elements(cx).into_iter().enumerate();
+    let blocks: Vec<Values> =
+        elements.map(|(operand, element)| Values { element, registers: column(combined, operand) }).collect();
     Ok(zip(&convert_blocks(cx, plans, region, &blocks)?))
 }
 

@@ -3,7 +3,6 @@
 use crate::block_memory::{Values, convert_block};
 use crate::context::Cx;
 use crate::error::{Result, plain};
-use crate::layouts::{everywhere, layout_of};
 use crate::shared::{Need, Planner};
 use crate::types;
 use ir::{Module, Op, Type};
@@ -14,11 +13,7 @@ use std::rc::Rc;
 /// The way of a value from the lanes that own its elements ([`crate::FreeBits`]) to all that hold them; none where each
 /// element has one holder.
 pub(crate) fn plan(planner: &Planner, ty: Type) -> Result<Option<Rc<Conversion>>> {
-    let layout = match ttir::types::is_tensor(ty) {
-        true => layout_of(ty)?,
-        false => everywhere(planner.lanes, planner.num_warps, planner.num_blocks.ilog2())?,
-    };
-    let staged = convert::plan_from_owners(&layout, types::memory_bits(ty), &planner.facts);
+    let staged = convert::plan_from_owners(&planner.layout(ty)?, types::memory_bits(ty), &planner.facts);
     let staged = staged.map_err(|error| plain(error.to_string()))?;
     let shared = staged.store.copies != 0 || staged.crosses_blocks;
     Ok(shared.then(|| Rc::new(Conversion::Shared(staged))))

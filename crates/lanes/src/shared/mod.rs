@@ -13,13 +13,14 @@ mod touched;
 
 use crate::error::{Error, Result, SharedMemoryNeed, diagnostic};
 use crate::facts::Facts;
+use crate::layouts::{everywhere, layout_of};
 use crate::target::LaneTarget;
 use barriers::Waits;
 use buffers::Buffers;
 use ir::{Module, Op, Type};
 use layout::LinearLayout;
 use layout::convert::{self, ConvertFacts};
-use layout::reduce::Reduction;
+use layout::reduce::{Reduction, Work};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use target::survey::BufferFacts;
@@ -72,9 +73,8 @@ pub(crate) type NeedOf = fn(&mut Planner, &Module, Op) -> Result<Need>;
 /// What each row needs, by its name.
 pub(crate) type Needs = FxHashMap<&'static str, NeedOf>;
 
-/// The type of what is reduced, the dimension, the type of the result, and from which number of partial results on
-/// lanes have one each.
-pub(crate) type ReductionKey = (Type, i64, Type, u32);
+/// The type of what is reduced, the dimension, the type of the result, and what combining takes.
+pub(crate) type ReductionKey = (Type, i64, Type, Work);
 
 /// How a block is stored to memory, and how it is loaded.
 pub(crate) type Accesses = (convert::Access, convert::Access);
@@ -116,6 +116,17 @@ impl Planner {
             plans: FxHashMap::default(),
             reductions: FxHashMap::default(),
             accesses: FxHashMap::default(),
+        }
+    }
+
+    /// The layout of a value: every lane has a scalar.
+    ///
+    /// # Errors
+    /// When a block has none.
+    pub(crate) fn layout(&self, ty: Type) -> Result<LinearLayout> {
+        match ttir::types::is_tensor(ty) {
+            true => layout_of(ty),
+            false => everywhere(self.lanes, self.num_warps, self.num_blocks.ilog2()),
         }
     }
 

@@ -46,6 +46,8 @@ const WANTED: u64 = 32;
 const WANTED_OF_LONG: u64 = 16;
 /// Bytes that a lane loads in an iteration, at most, where several of them are worth it.
 const WIDEST: u64 = 8;
+/// Loads that bring at most so small a share of what the widest brings do not count.
+const SMALL_SHARE: u64 = 4;
 /// Iterations at once, at most.
 const MOST_COPIES: u64 = 4;
 /// Iterations of a loop that is unrolled as a whole, at most.
@@ -123,14 +125,15 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<UnrollPlan> {
     }
     let stores: Vec<Op> =
         module.ops(body).filter(|&inner| AccessOp::store(module, inner).is_some()).collect();
-    let bytes: u64 = loads.iter().map(|&load| bytes_of_lane(module, load, lanes)).sum();
+    let of_loads: Vec<u64> = loads.iter().map(|&load| bytes_of_lane(module, load, lanes)).collect();
+    let (bytes, main) = (of_loads.iter().sum::<u64>(), main_bytes(&of_loads));
     let by_size = MOST_OPS / inside.len() as u64;
     let count = iterations(of, step);
     let is_long = !stores.is_empty() || inside.iter().any(|&inner| is_elementary(module, inner));
     let wanted = if is_long { WANTED_OF_LONG } else { WANTED };
     let by_count = count.map_or(MOST_COPIES, |count| count / 2);
-    let most = (wanted / bytes).min(MOST_COPIES).min(by_size).min(by_count);
-    let most = if bytes > WIDEST { 0 } else { most };
+    let most = (wanted / main).min(MOST_COPIES).min(by_size).min(by_count);
+    let most = if main > WIDEST { 0 } else { most };
     let most_whole = MOST_WHOLE.min(MOST_OPS_OF_WHOLE / inside.len() as u64);
     let few = |&count: &u64| (2..=most_whole).contains(&count) && bytes * count <= MOST_OF_WHOLE;
     if let Some(copies) = count.filter(few) {
@@ -147,6 +150,12 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<UnrollPlan> {
     let apart = Apart::of(module, op, &loads, &stores, step, copies)?;
     let whole = apart.is_empty() && count.is_some_and(|count| count % copies == 0);
     Some(UnrollPlan { copies, step, loads, ahead, apart, whole, in_front: true })
+}
+
+/// Bytes of the loads that fill memory's time: a row that all rows of a block share brings little.
+fn main_bytes(loads: &[u64]) -> u64 {
+    let widest = loads.iter().max().copied().unwrap_or(0);
+    loads.iter().filter(|&&bytes| bytes > widest / SMALL_SHARE).sum::<u64>().max(1)
 }
 
 /// Whether a loop with this in it stays as it is.
