@@ -13,7 +13,7 @@ use ttir::ops::{arith_int, math, memory};
 pub(crate) const TABLE: &[Entry] = &[
     (&arith_int::ADDI, |ctx, _, x| Ok(ctx.sums.add(ctx.b, x[0], x[1]))),
     (&arith_int::SUBI, |ctx, _, x| Ok(ctx.sums.sub(ctx.b, x[0], x[1]))),
-    (&arith_int::MULI, |ctx, _, x| Ok(ctx.sums.mul(ctx.b, x[0], x[1]))),
+    (&arith_int::MULI, |ctx, e, x| Ok(multiply(ctx, e, x))),
     (&arith_int::DIVSI, |ctx, _, x| Ok(divide(ctx, Op::SDIV, x))),
     (&arith_int::REMSI, |ctx, _, x| Ok(divide(ctx, Op::SREM, x))),
     (&arith_int::DIVUI, |ctx, _, x| Ok(divide(ctx, Op::UDIV, x))),
@@ -32,6 +32,13 @@ pub(crate) const TABLE: &[Entry] = &[
     (&math::ABSI, |ctx, _, x| Ok(absolute(ctx, x[0]))),
     (&memory::ADDPTR, add_pointer),
 ];
+
+/// A product by a constant of what has bounds may be known not to wrap: a loop then carries addresses made with it.
+fn multiply(ctx: &mut Ctx<'_, '_>, elems: &Elems<'_>, x: &[Value]) -> Value {
+    let has_factor = x.iter().any(|&value| ctx.b.as_int(value).is_some());
+    let fits = has_factor && elems.result_fits();
+    ctx.sums.mul(ctx.b, (x[0], x[1]), fits)
+}
 
 /// Integers narrower than what the machine divides are widened and cut again. The result of the division by a constant
 /// power of two is left to later stages.

@@ -74,6 +74,8 @@ pub struct Elems<'a> {
     pub result: Type,
     /// Bounds of the only operand, once they were asked for.
     bounds: OnceCell<Option<Interval>>,
+    /// Whether the result has bounds, likewise.
+    fits: OnceCell<bool>,
 }
 
 impl Elems<'_> {
@@ -86,7 +88,13 @@ impl Elems<'_> {
             operands: module.operands(op).iter().map(elem).collect(),
             result: elem(&module.result(op, 0)),
             bounds: OnceCell::new(),
+            fits: OnceCell::new(),
         }
+    }
+
+    /// Whether the result is known to be what it would be with any number of bits.
+    pub(crate) fn result_fits(&self) -> bool {
+        *self.fits.get_or_init(|| Interval::of(self.module, self.module.result(self.op, 0)).is_some())
     }
 
     /// Between which bounds the elements of the only operand lie, as far as the code shows.

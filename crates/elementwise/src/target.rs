@@ -168,9 +168,9 @@ pub trait Sums {
         b.sub(x, y)
     }
 
-    /// The product.
-    fn mul(&mut self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
-        b.mul(x, y)
+    /// The product, which does not overflow as a signed number if it `fits`.
+    fn mul(&mut self, b: &mut FunctionBuilder<'_>, (x, y): (Value, Value), fits: bool) -> Value {
+        if fits { b.mul_nsw(x, y) } else { b.mul(x, y) }
     }
 
     /// The left shift by a constant that is smaller than the width; `amount` is the same as a value.

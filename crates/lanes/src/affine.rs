@@ -91,8 +91,14 @@ impl Affine {
         self.join(b, ty, Sum { base: inner.base, constant })
     }
 
-    /// The product of two integers; a constant factor keeps the sum.
-    pub(crate) fn multiply(&mut self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
+    /// The product of two integers, which does not overflow as a signed number if it `fits`; a constant factor keeps
+    /// the sum.
+    pub(crate) fn multiply(
+        &mut self,
+        b: &mut FunctionBuilder<'_>,
+        (x, y): (Value, Value),
+        fits: bool,
+    ) -> Value {
         let ty = b.ty(x);
         let (sum, factor) = match (b.as_int(x), b.as_int(y)) {
             (_, Some(factor)) => (self.split(b, x), factor as i64),
@@ -100,7 +106,9 @@ impl Affine {
             _ => return b.mul(x, y),
         };
         let by = b.int(ty, factor);
-        let base = sum.base.map(|base| b.mul(base, by));
+        // Without its constant the number may be one that overflows.
+        let fits = fits && sum.constant == 0;
+        let base = sum.base.map(|base| if fits { b.mul_nsw(base, by) } else { b.mul(base, by) });
         self.join(b, ty, Sum { base, constant: sum.constant.wrapping_mul(factor) })
     }
 

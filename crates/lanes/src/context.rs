@@ -115,8 +115,8 @@ impl<'a> Cx<'a> {
     /// Starts a kernel: the current block is the entry.
     pub(crate) fn new(parts: CxParts<'a>) -> Cx<'a> {
         let CxParts { module, mut b, target, options, handler, axis, facts, planner, shared } = parts;
-        let (lanes, num_warps) = (facts.lanes, facts.num_warps);
-        let thread = target.thread_id(&mut b);
+        let (lanes, num_warps) = (planner.lanes, planner.num_warps);
+        let thread = if planner.is_one_lane() { b.i32(0) } else { target.thread_id(&mut b) };
         let mask = b.i32(lanes as i32 - 1);
         let lane = b.and(thread, mask);
         let warp = if num_warps == 1 {

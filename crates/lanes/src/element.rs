@@ -30,8 +30,8 @@ impl Sums for Affine {
         self.subtract(b, x, y)
     }
 
-    fn mul(&mut self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
-        self.multiply(b, x, y)
+    fn mul(&mut self, b: &mut FunctionBuilder<'_>, factors: (Value, Value), fits: bool) -> Value {
+        self.multiply(b, factors, fits)
     }
 
     fn shl(&mut self, b: &mut FunctionBuilder<'_>, x: Value, (amount, _): (u32, Value)) -> Value {

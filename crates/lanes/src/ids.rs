@@ -69,6 +69,9 @@ impl Cx<'_> {
 
     /// The same, and device memory is in order: what the program asks for.
     pub(crate) fn memory_barrier(&mut self) {
+        if self.planner.is_one_lane() {
+            return;
+        }
         if self.num_blocks > 1 || self.role.is_some() {
             self.program_barrier();
         } else {

@@ -13,8 +13,8 @@ use crate::size;
 use crate::target::LaneTarget;
 use crate::types;
 use crate::value::LaneValue;
-use ir::{Module, Op, Type};
-use llir::{Flags, FunctionBuilder, Param, ParamAttributes};
+use ir::{Block, Module, Op, Type};
+use llir::{Flags, FunctionBuilder, IntCompare, Param, ParamAttributes};
 use std::rc::Rc;
 use ttgir::ops::bulk::GlobalScratchAllocOp;
 use ttir::ops::func::{self, FuncOp};
@@ -72,7 +72,8 @@ pub(crate) fn lower_noting(
 pub fn shared_bytes(module: &Module, target: &dyn LaneTarget) -> Result<u64> {
     let mut most = 0;
     for kernel in func::kernels(module) {
-        let mut planner = Planner::new(&start_facts(module, kernel.op, target)?, target);
+        let facts = start_facts(module, kernel.op, target)?;
+        let mut planner = Planner::new(module, kernel.op, &facts, target);
         let memory = (ops::needs(), target.machine().shared_bytes);
         most = most.max(shared::bytes(module, kernel.op, &mut planner, memory)?);
     }
@@ -88,7 +89,7 @@ fn lower_kernel(
 ) -> Result<Facts> {
     let mut facts = start_facts(module, op, target)?;
     size::check(module, &ttgir::roots::reachable(module, op), facts.lanes * facts.num_warps)?;
-    let mut planner = Planner::new(&facts, target);
+    let mut planner = Planner::new(module, op, &facts, target);
     let limit = target.machine().shared_bytes;
     let shared = shared::plan(module, op, &mut planner, (ops::needs(), limit))?;
     facts.shared_bytes = shared.bytes;
@@ -128,6 +129,7 @@ fn lower_kernel(
     }
     match roles {
         Some(roles) => roles::lower_kernel(&mut cx, entry, &Rc::new(roles))?,
+        None if cx.planner.is_one_lane() => lower_for_first(&mut cx, entry)?,
         None => cx.lower_block(entry)?,
     }
     cx.b.set_loc(None);
@@ -139,6 +141,17 @@ fn lower_kernel(
         *notes = Notes { buffers: std::mem::take(&mut cx.shared.buffers), ..made };
     }
     Ok(cx.facts)
+}
+
+/// The first lane runs the program; the others are done at once.
+fn lower_for_first(cx: &mut Cx<'_>, entry: Block) -> Result<()> {
+    let (thread, zero) = (cx.target.thread_id(&mut cx.b), cx.b.i32(0));
+    let is_first = cx.b.icmp(IntCompare::Eq, thread, zero);
+    let mut branch = cx.b.begin_if(is_first);
+    cx.lower_block(entry)?;
+    cx.b.begin_else(&mut branch, &[]);
+    cx.b.end_if(branch, &[]);
+    Ok(())
 }
 
 /// What float instructions may do.

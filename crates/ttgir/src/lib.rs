@@ -35,6 +35,7 @@ pub mod module;
 pub mod ops;
 pub mod passes;
 pub mod roots;
+pub mod scalar;
 pub mod types;
 
 pub use from_ttir::{

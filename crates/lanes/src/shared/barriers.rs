@@ -47,6 +47,7 @@ struct Step {
 }
 
 /// Where lanes wait for each other.
+#[derive(Default)]
 pub(super) struct Waits {
     /// The operations that need a barrier in front.
     pub(super) barriers: FxHashMap<Op, Barrier>,

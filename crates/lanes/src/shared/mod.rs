@@ -84,9 +84,9 @@ pub(crate) type Accesses = (convert::Access, convert::Access);
 pub(crate) struct Planner {
     /// Costs and sizes.
     pub(crate) facts: ConvertFacts,
-    /// Lanes of a warp.
+    /// Lanes of a warp that run the program.
     pub(crate) lanes: u32,
-    /// Warps of a program.
+    /// Warps that do.
     pub(crate) num_warps: u32,
     /// Blocks of a cluster.
     pub(crate) num_blocks: u32,
@@ -98,7 +98,8 @@ pub(crate) struct Planner {
 }
 
 impl Planner {
-    pub(crate) fn new(facts: &Facts, target: &dyn LaneTarget) -> Planner {
+    /// Of a kernel. Where it has no block, and nothing else that several lanes do together, one lane runs the program.
+    pub(crate) fn new(module: &Module, kernel: Op, facts: &Facts, target: &dyn LaneTarget) -> Planner {
         let convert = ConvertFacts::default();
         let convert = ConvertFacts {
             // Wider accesses that a machine may have are those of device memory.
@@ -107,16 +108,22 @@ impl Planner {
             loads_rows: target.loads_rows(),
             ..convert
         };
+        let by_one = facts.num_blocks == 1 && ttgir::scalar::is_scalar_program(module, kernel);
         Planner {
             facts: convert,
-            lanes: facts.lanes,
-            num_warps: facts.num_warps,
+            lanes: if by_one { 1 } else { facts.lanes },
+            num_warps: if by_one { 1 } else { facts.num_warps },
             num_blocks: facts.num_blocks,
             has_shared_barrier: target.has_shared_barrier(),
             plans: FxHashMap::default(),
             reductions: FxHashMap::default(),
             accesses: FxHashMap::default(),
         }
+    }
+
+    /// Whether a single lane runs the program.
+    pub(crate) fn is_one_lane(&self) -> bool {
+        self.lanes * self.num_warps * self.num_blocks == 1
     }
 
     /// The layout of a value: every lane has a scalar.
@@ -253,8 +260,10 @@ pub(crate) fn plan(
         return Err(too_large(module, kernel, &buffers, bytes, limit));
     }
     let program = if planner.num_blocks == 1 { Barrier::Block } else { Barrier::Cluster };
-    let Waits { barriers, fences, read_at_end } =
-        barriers::insert(module, kernel, (&buffers, &offsets), program);
+    let Waits { barriers, fences, read_at_end } = match planner.is_one_lane() {
+        true => Waits::default(),
+        false => barriers::insert(module, kernel, (&buffers, &offsets), program),
+    };
     let orders_device = !planner.has_shared_barrier || barriers::orders_device(module, kernel, program);
     let facts = buffers.list.iter().zip(&offsets).map(|(buffer, offset)| buffer.facts(*offset)).collect();
     let offsets = buffers.list.iter().zip(offsets).map(|(buffer, offset)| (buffer.op, offset)).collect();

@@ -154,7 +154,8 @@ impl<'a> Compile<'a> {
             let how = ptx::Options {
                 has_lines: !options.flag(knob::NO_LINES),
                 version: version(options)?,
-                unroll: false,
+                // Blocks say themselves how much a lane does at once.
+                unroll: ttgir::scalar::is_scalar_program(&layouts, of.op),
                 ..ptx::Options::new(arch)
             };
             ptx::emit(&module, &how).map_err(|errors| not_written(&errors))

@@ -1,9 +1,11 @@
-//! How many warps a program needs so that the sums of its loops fit into registers.
+//! How many warps a program needs: more where the sums of its loops do not fit into registers, one without blocks.
 
 use super::is_dot;
+use crate::scalar::is_scalar_program;
 use crate::{Machine, MatrixKind};
 use ir::{Module, Op};
 use ttir::ops::control::{FOR, ForOp};
+use ttir::ops::func;
 use ttir::types::{numel, shape};
 
 /// Registers of a lane that sums may take. With more than that nothing else fits, and the sums are stored and loaded in
@@ -14,8 +16,12 @@ const MOST_WARPS: u32 = 8;
 
 /// The warps that were asked for, or twice or four times as many where the sums of dots that a loop carries are more
 /// than the registers of those can hold, on machines where warp groups multiply from shared memory: more warps read
-/// no more there.
+/// no more there. Where no kernel has a block there is work for one lane alone, and one warp is enough.
 pub fn enough_warps(module: &Module, machine: &Machine, asked: u32) -> u32 {
+    let mut kernels = func::kernels(module).into_iter().peekable();
+    if kernels.peek().is_some() && kernels.all(|kernel| is_scalar_program(module, kernel.op)) {
+        return asked.min(1);
+    }
     let by_groups = machine.matrix.iter().any(|row| row.kind == MatrixKind::Group);
     let loops = module.walk(module.top()).into_iter().filter(|&op| module.is(op, &FOR));
     let Some(most) = loops.map(|op| sums(module, op)).max().filter(|_| by_groups) else { return asked };
@@ -83,5 +89,18 @@ mod tests {
             [(128, 4), (64, 4), (128, 8), (256, 4), (32, 1)].map(|(n, asked)| warps(n, &GROUPS, asked));
         assert_eq!(found, [8, 4, 8, 8, 2]);
         assert_eq!(warps(128, &Machine::BASE, 4), 4);
+    }
+
+    #[test]
+    fn programs_without_blocks_have_one_warp() {
+        let warps = |body: &str| {
+            let text = format!("tt.func public @f(%p: !tt.ptr<i32>, %n: i32) {{ {body} tt.return }}");
+            let module = parse(&text, ttir::registry(), ParseOptions::default()).unwrap();
+            enough_warps(&module, &Machine::BASE, 4)
+        };
+        assert_eq!(warps("tt.store %p, %n : !tt.ptr<i32>"), 1);
+        assert_eq!(warps("%x = tt.splat %n : i32 -> tensor<4xi32>"), 4);
+        let assembly = "tt.elementwise_inline_asm \"mov.u32 $0, %laneid;\" {constraints = \"=r\", packed_element = 1 : i32, pure = false} -> i32";
+        assert_eq!(warps(&format!("%x = {assembly}")), 4);
     }
 }
