@@ -30,6 +30,7 @@ mod reduce;
 pub(crate) mod roles;
 mod scaled_dot;
 mod scan;
+mod scan_bits;
 mod scan_layout;
 mod scratch;
 mod shape;

@@ -3,10 +3,12 @@
 //!
 //! With `reverse` all positions along the axis are counted from the end. Blocks whose layout mixes the axis with other
 //! dimensions, or has its positions in another order than registers, lanes, warps, registers, are converted first.
+//! Conditions are counted ([`scan_bits`]).
 
 use super::SharingEntry;
 use super::combine::{Combine, Elements, column, zip};
 use super::convert;
+use super::scan_bits;
 use super::scan_layout::{Axis, Spread, ordered, totals_of};
 use crate::block_memory::{Values, convert_blocks, plans_bytes};
 use crate::context::Cx;
@@ -21,6 +23,7 @@ use ir::{Module, Op};
 use layout::LinearLayout;
 use layout::convert::Conversion;
 use llir::{IntCompare, Op as Inst, Value};
+use smallvec::smallvec;
 use std::rc::Rc;
 use ttir::ops::reduce::{SCAN, ScanOp};
 
@@ -89,7 +92,10 @@ fn scan(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         all = moved(cx, &plans.before, region, &elements, &all)?;
     }
     let totals = behind(&[&plans.before]);
-    let scan = Scan { combine, elements: &elements, axis: &plans.axis, reverse };
+    let counted = scan_bits::counted(cx, op, combine, &plans.axis).filter(|_| plans.before.is_empty());
+    let conditions = counted.map(|block| cx.registers(block).map(|all| all.to_vec())).transpose()?;
+    let conditions = conditions.as_deref();
+    let scan = Scan { combine, elements: &elements, axis: &plans.axis, reverse, conditions };
     let shared = Shared { plans: &plans.totals, spread: plans.spread.as_ref(), region: totals };
     let mut results = scan.run(cx, &all, shared)?;
     if !plans.after.is_empty() {
@@ -145,6 +151,8 @@ struct Scan<'p> {
     elements: &'p [ir::Type],
     axis: &'p Axis,
     reverse: bool,
+    /// The conditions that are counted, if that is what the scan does.
+    conditions: Option<&'p [Value]>,
 }
 
 impl Scan<'_> {
@@ -157,8 +165,10 @@ impl Scan<'_> {
         }
         let mut totals: Vec<Elements> = runs.iter().filter_map(|run| run.last().cloned()).collect();
         let mut fronts: Vec<Vec<Front>> = vec![Vec::new(); runs.len()];
-        if axis.lane_mask != 0 {
-            self.lanes(cx, &mut totals, &mut fronts)?;
+        match self.conditions {
+            Some(conditions) => self.count(cx, conditions, &mut totals, &mut fronts),
+            None if axis.lane_mask != 0 => self.lanes(cx, &mut totals, &mut fronts)?,
+            None => {}
         }
         match shared.spread {
             Some(spread) => self.spread(cx, shared, spread, &totals, &mut fronts)?,
@@ -260,6 +270,22 @@ impl Scan<'_> {
         Ok(())
     }
 
+    /// The same where conditions are counted.
+    fn count(
+        &self,
+        cx: &mut Cx<'_>,
+        conditions: &[Value],
+        totals: &mut [Elements],
+        fronts: &mut [Vec<Front>],
+    ) {
+        let ty = types::register(self.elements[0]);
+        let counts = scan_bits::count(cx, self.axis, self.reverse, conditions, ty);
+        for ((count, total), fronts) in counts.into_iter().zip(totals).zip(fronts) {
+            fronts.push(Front { elements: smallvec![count.front], holds: None });
+            *total = smallvec![count.total];
+        }
+    }
+
     /// Hands the totals of warps to all warps: what stands in front of each, and the totals of all together.
     fn warps(
         &self,
@@ -321,7 +347,7 @@ impl Scan<'_> {
         fronts: &mut [Vec<Front>],
     ) -> Result<()> {
         let known = moved(cx, shared.plans, shared.region, self.elements, totals)?;
-        let scanned = Scan { axis: &spread.axis, ..*self }.run(cx, &known, Shared::NOT)?;
+        let scanned = Scan { axis: &spread.axis, conditions: None, ..*self }.run(cx, &known, Shared::NOT)?;
         let warp = self.warp_in_order(cx);
         let (zero, one) = (cx.b.i32(0), cx.b.i32(1));
         let holds = cx.b.icmp(IntCompare::Ne, warp, zero);

@@ -18,7 +18,7 @@ const MOST_WARPS: u32 = 8;
 /// than the registers of those can hold, on machines where warp groups multiply from shared memory: more warps read
 /// no more there. Where no kernel has a block there is work for one lane alone, and one warp is enough.
 pub fn enough_warps(module: &Module, machine: &Machine, asked: u32) -> u32 {
-    let mut kernels = func::kernels(module).into_iter().peekable();
+    let mut kernels = func::kernels(module).peekable();
     if kernels.peek().is_some() && kernels.all(|kernel| is_scalar_program(module, kernel.op)) {
         return asked.min(1);
     }
