@@ -3,6 +3,7 @@
 //! A pipeline is a flat list of [`Pass`] rows. Each keeps the rules that [`crate::verify`] checks. Left out: whatever
 //! an assembler behind the target does as well, such as scheduling.
 
+mod code;
 mod congruent;
 mod flow;
 mod hoist;
@@ -13,6 +14,7 @@ mod reduce_strength;
 mod regroup;
 mod rewrite;
 mod share_steps;
+mod short_comparisons;
 mod short_divisions;
 mod simplify;
 mod sink;
@@ -46,6 +48,7 @@ pub static PIPELINE: &[Pass] = &[
     Pass { name: "straighten", run: flow::straighten },
     Pass { name: "simplify", run: simplify::simplify },
     Pass { name: "merge_params", run: merge_params::merge_params },
+    Pass { name: "short_comparisons", run: short_comparisons::short_comparisons },
     Pass { name: "hoist", run: hoist::hoist },
     Pass { name: "reduce_strength", run: reduce_strength::reduce_strength },
     Pass { name: "share_steps", run: share_steps::share_steps },

@@ -15,10 +15,10 @@
 //! products.
 
 use super::Context;
+use super::code::Code;
 use super::rewrite::Replacements;
-use crate::constant::Constant;
 use crate::function::{
-    Block, BlockCall, BlockData, Function, Inst, InstData, IntCompare, Payload, Value, ValueData, ValueDef,
+    Block, BlockCall, BlockData, Function, Inst, InstData, IntCompare, Value, ValueData, ValueDef,
 };
 use crate::location::Location;
 use crate::module::Module;
@@ -163,28 +163,7 @@ fn results(
     (code.insts, args)
 }
 
-/// Instructions that are added to a list.
-struct Code<'a> {
-    function: &'a mut Function,
-    insts: Vec<Inst>,
-    location: Option<Location>,
-}
-
 impl Code<'_> {
-    fn push(&mut self, data: InstData) -> Value {
-        let (inst, value) = self.function.make_value(data, self.location);
-        self.insts.push(inst);
-        value
-    }
-
-    fn binary(&mut self, op: Op, ty: Type, a: Value, b: Value) -> Value {
-        self.push(InstData::new(op, ty, &[a, b]))
-    }
-
-    fn int(&mut self, ty: Type, number: i64) -> Value {
-        self.function.intern(Constant::bits(ty, i128::from(number) as u128))
-    }
-
     /// Whether the upper halves of all operands are zero.
     fn all_short(&mut self, divisions: &[Inst]) -> Value {
         let mut seen: FxHashSet<Value> = FxHashSet::default();
@@ -198,8 +177,7 @@ impl Code<'_> {
             let upper = self.push(InstData::new(Op::TRUNC, Type::I32, &[upper]));
             all = if all == zero { upper } else { self.binary(Op::OR, Type::I32, all, upper) };
         }
-        let equal = InstData::new(Op::ICMP, Type::I1, &[all, zero]);
-        self.push(equal.with(Payload::IntCompare(IntCompare::Eq)))
+        self.compare(IntCompare::Eq, all, zero)
     }
 
     /// The quotient and the rest as numbers of 64 bits; those of 32 are of halves that are not negative.

@@ -50,7 +50,7 @@ pub(super) fn of(function: &Function, data: &InstData, uses: impl Fn(Value) -> u
 }
 
 /// A constant of at most 64 bits, sign extended.
-pub(super) fn int(function: &Function, value: Value) -> Option<i64> {
+pub(in crate::passes) fn int(function: &Function, value: Value) -> Option<i64> {
     let constant = function.constant(value)?;
     let is_int = constant.ty.is_int() && !constant.ty.is_vector() && constant.ty.lane_bits() <= 64;
     let bits = constant.splat_bits().filter(|_| is_int)?;

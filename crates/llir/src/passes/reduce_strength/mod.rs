@@ -24,6 +24,8 @@ mod carry;
 mod cost;
 mod linear;
 
+pub(super) use cost::int;
+
 use super::Context;
 use super::loops::{Loop, loops};
 use super::rewrite::Replacements;

@@ -43,7 +43,7 @@ fn float_constants(s: &mut Simplifier<'_>, data: &InstData) -> Option<Change> {
 }
 
 /// The comparison that holds when its operands are swapped.
-fn swapped(compare: IntCompare) -> IntCompare {
+pub(in crate::passes) fn swapped(compare: IntCompare) -> IntCompare {
     match compare {
         IntCompare::Eq | IntCompare::Ne => compare,
         IntCompare::Slt => IntCompare::Sgt,

@@ -13,6 +13,8 @@ mod division;
 mod float;
 mod integer;
 
+pub(super) use choice::swapped;
+
 use super::Context;
 use super::rewrite::Replacements;
 use crate::constant::Constant;

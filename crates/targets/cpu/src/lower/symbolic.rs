@@ -219,7 +219,7 @@ impl Chunks<'_, '_> {
             return Ok(None);
         }
         let [from, to] = [index.base, limit.base].map(|value| self.b.resize_signed(value, Type::I64));
-        let end = self.b.sub(to, from);
+        let end = self.distance(elems.operands[0], from, to);
         let mut linear = limit.linear.add(&index.linear.scale(-1));
         let more = self.b.i64(std::mem::take(&mut linear.constant) + after);
         let end = Some(self.b.add(end, more));
@@ -228,6 +228,19 @@ impl Chunks<'_, '_> {
             false => Window { start: end, count: None, linear },
         };
         Ok(Some(Val::Window(window)))
+    }
+
+    /// How far one number of a type is behind another, as 64 bits to which counters can be added: what is too far away
+    /// for that is taken to be nearer.
+    fn distance(&mut self, ty: ir::Type, from: Value, to: Value) -> Value {
+        if ty.as_int().is_some_and(|bits| bits < 64) {
+            return self.b.sub(to, from);
+        }
+        let far = 1 << 62;
+        let [nearest, farthest] = [-far, far].map(|limit| self.b.i64(limit));
+        let distance = self.b.intrinsic(&intrinsics::SSUB_SAT, Type::I64, &[to, from]);
+        let distance = self.b.intrinsic(&intrinsics::SMAX, Type::I64, &[distance, nearest]);
+        self.b.intrinsic(&intrinsics::SMIN, Type::I64, &[distance, farthest])
     }
 
     /// A condition that is the same in all lanes.
