@@ -39,14 +39,18 @@ def test_a_hundred_thousand_launches_leak_nothing():
     launch = tiny[(1, )]
     for _ in range(5000):
         launch(x, y, 64, 2.0, BLOCK=64)
-    gc.collect()
-    before, references = resident(), len(gc.get_objects())
-    for index in range(100_000):
-        tiny[(1, )](x, y, 64, float(index % 7), BLOCK=64)
-    gc.collect()
-    assert np.array_equal(y, x * (99_999 % 7))
-    assert resident() - before < 4 << 20
-    assert len(gc.get_objects()) - references < 200
+    growth = []
+    # Other threads of a process may take memory meanwhile; what leaks does so every time.
+    for _ in range(3):
+        gc.collect()
+        before, references = resident(), len(gc.get_objects())
+        for index in range(100_000):
+            tiny[(1, )](x, y, 64, float(index % 7), BLOCK=64)
+        gc.collect()
+        assert np.array_equal(y, x * (99_999 % 7))
+        assert len(gc.get_objects()) - references < 200
+        growth.append(resident() - before)
+    assert min(growth) < 4 << 20
 
 
 def a_function(x_ptr, n, BLOCK: tl.constexpr):

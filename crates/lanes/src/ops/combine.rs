@@ -66,11 +66,6 @@ impl Combine {
         found.filter(|_| is_word)
     }
 
-    /// Whether the region is one operation of this kind.
-    pub(crate) fn is(self, cx: &Cx<'_>, row: &'static OpRow) -> bool {
-        CombineOp::new(cx.module, self.op).single().is_some_and(|combine| cx.module.is(combine, row))
-    }
-
     /// What is known of the region where what comes first has the lower positions.
     pub(super) fn known_in_order(self, cx: &Cx<'_>) -> Known {
         known_in_order(cx.module, self.op)

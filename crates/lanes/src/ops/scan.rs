@@ -92,7 +92,7 @@ fn scan(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         all = moved(cx, &plans.before, region, &elements, &all)?;
     }
     let totals = behind(&[&plans.before]);
-    let counted = scan_bits::counted(cx, op, combine, &plans.axis).filter(|_| plans.before.is_empty());
+    let counted = scan_bits::counted(cx, op, &plans.axis).filter(|_| plans.before.is_empty());
     let conditions = counted.map(|block| cx.registers(block).map(|all| all.to_vec())).transpose()?;
     let conditions = conditions.as_deref();
     let scan = Scan { combine, elements: &elements, axis: &plans.axis, reverse, conditions };

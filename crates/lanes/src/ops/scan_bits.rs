@@ -5,15 +5,11 @@
 //! %r = tt.scan(%n) by arith.addi                          =>   popcount(%word & the bits in front)
 //! ```
 
-use super::combine::Combine;
 use super::scan_layout::Axis;
 use crate::context::Cx;
-use ir::{Op, Type};
+use ir::Op;
 use llir::{Value, intrinsics};
-use ttir::ops::arith_cast::EXTUI;
-use ttir::ops::arith_int::ADDI;
-use ttir::ops::forms::UnaryOp;
-use ttir::ops::reduce::ScanOp;
+use ttir::ops::reduce::CombineOp;
 
 /// Neighbours that a lane may have in a run: each of them is a word of its own.
 const MOST_NEIGHBOURS: usize = 2;
@@ -25,13 +21,9 @@ pub(super) struct Count {
 }
 
 /// The block of conditions that a scan counts, along an axis of which lanes have parts.
-pub(super) fn counted(cx: &Cx<'_>, op: Op, combine: Combine, axis: &Axis) -> Option<ir::Value> {
+pub(super) fn counted(cx: &Cx<'_>, op: Op, axis: &Axis) -> Option<ir::Value> {
     let few = axis.lane_mask != 0 && axis.runs.iter().all(|run| run.len() <= MOST_NEIGHBOURS);
-    let &[source] = ScanOp::new(cx.module, op).srcs() else { return None };
-    let widens = cx.module.def_op(source).filter(|&def| cx.module.is(def, &EXTUI))?;
-    let condition = UnaryOp::new(cx.module, widens).src();
-    let is_condition = ttir::types::elem(cx.module.ty(condition)) == Type::int(1);
-    (few && combine.is(cx, &ADDI) && is_condition).then_some(condition)
+    CombineOp::new(cx.module, op).counted().filter(|_| few)
 }
 
 /// The counts of each run, as numbers of a type.

@@ -1,7 +1,12 @@
 //! Operations that combine elements by a region: reductions, scans, elementwise calls; and histograms.
 
+use super::arith_cast::EXTUI;
+use super::arith_int::ADDI;
+use super::forms::UnaryOp;
 use crate::types::{BOOL_LIKE, INT_LIKE, TENSOR_ONLY, VALUE_LIKE, elem, shape, tensor};
-use ir::{Attr, Block, CostClass, Format, Infer, InferArgs, LayoutRule, Module, Op, OpRow, Traits, Type};
+use ir::{
+    Attr, Block, CostClass, Format, Infer, InferArgs, LayoutRule, Module, Op, OpRow, Traits, Type, Value,
+};
 use smallvec::SmallVec;
 
 /// Rows of this file.
@@ -119,6 +124,14 @@ impl<'m> CombineOp<'m> {
         let takes_both = args.len() == 2 && (operands == args || operands.iter().rev().eq(args));
         let is_returned = module.next(last).is_none() && module.operands(last) == module.results(combine);
         (takes_both && is_returned).then_some(combine)
+    }
+
+    /// The block of conditions that is counted, where numbers that are one or zero are added.
+    pub fn counted(self) -> Option<Value> {
+        let adds = self.single().is_some_and(|combine| self.module.is(combine, &ADDI));
+        let widens = self.module.def_op(*self.srcs().first()?).filter(|&def| self.module.is(def, &EXTUI))?;
+        let conditions = UnaryOp::new(self.module, widens).src();
+        (adds && elem(self.module.ty(conditions)) == Type::int(1)).then_some(conditions)
     }
 
     /// The neutral element of [`CombineOp::single`], as the bits of the element type.

@@ -9,19 +9,19 @@ use crate::Encoding;
 use smallvec::SmallVec;
 
 /// Shared memory: a byte written and read again.
-const SHARED_BYTE: f64 = 0.3;
+pub(super) const SHARED_BYTE: f64 = 0.3;
 /// One store instruction of a warp to shared memory, whatever it moves, and the most that a lane stores by it in bytes.
 const STORE: f64 = 8.0;
 const WIDEST_STORE: u64 = 16;
 /// A barrier of all warps, twice around shared memory.
-const BARRIER: f64 = 300.0;
+pub(super) const BARRIER: f64 = 300.0;
 /// A byte that another block of the cluster reads, and all lanes of the cluster waiting for each other.
 const REMOTE_BYTE: f64 = 2.0;
 const CLUSTER_BARRIER: f64 = 1500.0;
 /// A byte that a lane sends to another.
-const SHUFFLED_BYTE: f64 = 0.2;
+pub(super) const SHUFFLED_BYTE: f64 = 0.2;
 /// One simple operation of one lane.
-const LANE_OPERATION: f64 = 0.05;
+pub(super) const LANE_OPERATION: f64 = 0.05;
 /// One access instruction of a warp, whatever it moves.
 const ACCESS: f64 = 32.0;
 /// A line of the first cache that an access instruction of a warp touches: one is looked up at a time.

@@ -5,7 +5,7 @@ use super::layouts::{Layout, Layouts, Side};
 use super::pins::Pins;
 use super::rematerialize::Rematerializable;
 use super::ties::tied;
-use super::{demand, memory, neighbours};
+use super::{demand, memory, neighbours, scan_cost};
 use crate::ops::shared::AllocOp;
 use crate::passes::context::machine_of;
 use crate::{Encoding, SharedEncoding};
@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use ttir::ops::access::AccessOp;
 use ttir::ops::control::{CONDITION, FOR, IF, WHILE};
-use ttir::ops::reduce::CombineOp;
+use ttir::ops::reduce::{CombineOp, SCAN};
 use ttir::types::{elem, elem_bytes, is_tensor, numel, shape};
 
 /// A decision: the number of a node.
@@ -329,7 +329,14 @@ impl<'m> Graph<'m> {
                 .map(|&value| elem_bytes(ttir::types::elem(module.ty(value))))
                 .sum();
             let body = module.ops(combine.block()).map(|inner| module.row(inner).cost.instructions());
-            return cost::reduction(&bases, shape(ty), axis, bytes, body.sum::<f64>().max(1.0)) * frequency;
+            let (shape, operations) = (shape(ty), body.sum::<f64>().max(1.0));
+            let cost = match module.is(op, &SCAN) {
+                true => {
+                    scan_cost::scan(&bases, shape, axis, bytes, (operations, combine.counted().is_some()))
+                }
+                false => cost::reduction(&bases, shape, axis, bytes, operations),
+            };
+            return cost * frequency;
         }
         if let Some(memory) =
             AllocOp::of(module, op).and_then(|alloc| SharedEncoding::of(module.ty(alloc.result())))

@@ -28,6 +28,7 @@ mod neighbours;
 mod pins;
 mod rematerialize;
 mod rewrite;
+mod scan_cost;
 mod search;
 mod ties;
 mod together;
