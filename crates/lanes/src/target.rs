@@ -306,6 +306,12 @@ pub trait LaneTarget: ElementTarget {
         None
     }
 
+    /// Whether an exchange between lanes takes so long that they rather choose between two values first, and exchange
+    /// one: instructions that read another lane by themselves need no exchange.
+    fn halves_exchanges(&self) -> bool {
+        false
+    }
+
     /// What all lanes of the warp have, 32-bit integers, combined in one instruction, if the machine has it; every lane
     /// gets the result.
     fn combine_lanes(&self, _b: &mut FunctionBuilder<'_>, _by: CombineLanes, _value: Value) -> Option<Value> {

@@ -2,7 +2,8 @@
 //! combined.
 //!
 //! Three steps. A lane combines its own registers, by groups: those that agree in all other dimensions. Lanes of a warp
-//! combine by exchanging with the lane whose number differs by a mask, once for each mask. What is left are `2^n`
+//! combine by exchanging with the lane whose number differs by a mask, once for each mask. Where a lane has many groups,
+//! it hands half of them over and keeps the others, so that each exchange is of half as many. What is left are `2^n`
 //! partial results per element, in different warps and blocks; they are converted to a layout in which every lane that
 //! needs the element has all its partials in registers, and combines them. Where combining is expensive, lanes that
 //! would all do the same have one partial each instead, and exchange. Where lanes need many elements, they share these:
@@ -25,6 +26,9 @@ pub struct Fold {
     pub lane: u32,
     /// The other lane's group of the same element differs by these bits.
     pub group: u32,
+    /// Whether each lane keeps half of the groups and gets those of the other lane: the upper half where its bit of
+    /// `lane` is set. The groups are half as many from then on.
+    pub halves: bool,
 }
 
 /// How a reduction is done.
@@ -54,10 +58,16 @@ pub struct Work {
     pub combine: u32,
     /// The values of an element.
     pub values: u32,
+    /// Whether an exchange costs so much that lanes rather choose what they exchange.
+    pub halves: bool,
+    /// Whether one instruction combines all lanes of a warp.
+    pub by_warp: bool,
 }
 
 /// What an exchange of a value between lanes takes: it waits for the other.
 const EXCHANGE: u32 = 6;
+/// What it takes to choose between two values.
+const CHOICE: u32 = 1;
 /// What a value takes on its way through memory.
 const MEMORY: u32 = 1;
 /// What it takes to wait for all lanes.
@@ -68,6 +78,28 @@ impl Work {
     fn alone(self, bits: u32, results: u32) -> u64 {
         let each = u64::from(self.combine) * ((1u64 << bits) - 1) + (u64::from(MEMORY * self.values) << bits);
         each << results
+    }
+
+    /// Of exchanges between lanes that have `2^groups` elements each, of which the first ones are of halves.
+    fn exchanges(self, count: u32, groups: u32, halves: u32) -> u64 {
+        let step = u64::from(self.combine + EXCHANGE * self.values);
+        let halved = (1..=halves).map(|at| (step + u64::from(2 * CHOICE * self.values)) << (groups - at));
+        halved.sum::<u64>() + ((u64::from(count - halves) * step) << (groups - halves))
+    }
+
+    /// Of how many of some exchanges each lane keeps half of its `2^groups` elements. If all lanes want what comes out
+    /// (`for_all`), it is handed to them by as many exchanges again.
+    fn halves(self, folds: &[Fold], groups: u32, for_all: bool) -> u32 {
+        let plain = |fold: &Fold| fold.group == 0 && fold.lane.is_power_of_two();
+        if !self.halves || !folds.iter().all(plain) {
+            return 0;
+        }
+        let count = folds.len() as u32;
+        let halves = groups.min(count);
+        let back = if for_all { u64::from(EXCHANGE * self.values) << groups } else { 0 };
+        // Handing it back waits once more: only where much is saved.
+        let most = self.exchanges(count, groups, 0) * if for_all { 2 } else { 3 } / 3;
+        if self.exchanges(count, groups, halves) + back < most { halves } else { 0 }
     }
 
     /// Of lanes that have one partial result of each of `2^results` elements and exchange.
@@ -106,10 +138,11 @@ pub fn plan(
 
     let in_lanes = |columns: &Columns| [&columns.register[..], &columns.lane].concat();
     let lanes = quotient(&in_lanes(&other), &in_lanes(&whole), source.ins.bits(Dim::REGISTER));
-    let folds = lanes
-        .iter()
-        .filter_map(|&lane| Some(Fold { lane: lane as u32, group: group_of(apply(&other.lane, lane))? }))
-        .collect();
+    let fold = |&lane: &u64| {
+        let group = group_of(apply(&other.lane, lane))?;
+        Some(Fold { lane: lane as u32, group, halves: false })
+    };
+    let mut folds: Vec<Fold> = lanes.iter().filter_map(fold).collect();
 
     let below = source.ins.bits(Dim::REGISTER) + source.ins.bits(Dim::LANE);
     let copies = parts(&kernel(&whole.cluster()), below);
@@ -117,12 +150,20 @@ pub fn plan(
     let number = numbering(&copies, &warps, whole.warp.len() + whole.block.len());
 
     let partial_bits = warps.len() as u32;
+    let by_warp = work.by_warp && folds.len() == whole.lane.len();
+    let halves = if by_warp { 0 } else { work.halves(&folds, groups.len() as u32, partial_bits == 0) };
+    let (kept, split) = groups.vectors().split_at(groups.len() - halves as usize);
+    let mut lane_columns = other.lane.clone();
+    for (fold, element) in folds.iter_mut().zip(split.iter().rev()) {
+        fold.halves = true;
+        lane_columns[fold.lane.trailing_zeros() as usize] = *element;
+    }
     let outs = rest.outs.sum(&Dims::new(&[(PARTIAL, partial_bits)]));
     let shift = rest.outs.total_bits();
     let partials = LinearLayout {
-        ins: with_registers(&rest.ins, groups.len() as u32),
+        ins: with_registers(&rest.ins, kept.len() as u32),
         outs: outs.clone(),
-        columns: (groups.vectors().iter().chain(&other.lane).copied())
+        columns: (kept.iter().chain(&lane_columns).copied())
             .chain(
                 (other.warp.iter().chain(&other.block))
                     .zip(&number)

@@ -67,12 +67,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn every_element_is_combined_once(seed: u64, rows in 0..4u32, cols in 0..5u32, lanes in 0..4u32, warps in 0..3u32, blocks in 0..3u32, axis in 0..2usize, combine in 1..60u32, values in 1..3u32) {
+    fn every_element_is_combined_once(seed: u64, rows in 0..4u32, cols in 0..5u32, lanes in 0..4u32, warps in 0..3u32, blocks in 0..3u32, axis in 0..2usize, combine in 1..60u32, values in 1..3u32, halves: bool, by_warp: bool) {
         let mut random = Random(seed | 1);
         let source = layout(&mut random, [0, lanes, warps, blocks], &[rows, cols]);
         let result_bits = [cols, rows][axis];
         let result = layout(&mut random, [0, lanes, warps, blocks], &[result_bits]);
-        let plan = plan(&source, axis, &result, Work { combine, values }).expect("sizes agree");
+        let plan = plan(&source, axis, &result, Work { combine, values, halves, by_warp }).expect("sizes agree");
         let elements = 1usize << (rows + cols);
         let place = |layout: &LinearLayout, register: u32, thread: u32| {
             let (lane, above) = (thread & ((1 << lanes) - 1), thread >> lanes);
@@ -100,6 +100,11 @@ proptest! {
             held = (0..threads as usize)
                 .map(|thread| {
                     let other = &held[thread ^ fold.lane as usize];
+                    if fold.halves {
+                        let half = held[thread].len() / 2;
+                        let start = if thread & fold.lane as usize == 0 { 0 } else { half };
+                        return (start..start + half).map(|at| add(&held[thread][at], &other[at])).collect();
+                    }
                     let groups = held[thread].iter().enumerate();
                     groups.map(|(group, bag)| add(bag, &other[group ^ fold.group as usize])).collect()
                 })
@@ -162,7 +167,7 @@ fn columns(bits: usize, warps: usize) -> LinearLayout {
 
 #[test]
 fn lanes_share_what_is_much_work() {
-    let sum = Work { combine: 1, values: 1 };
+    let sum = Work { combine: 1, values: 1, halves: false, by_warp: false };
     for (bits, warps, shared) in [(5, 4, true), (5, 3, true), (5, 2, false), (3, 4, true), (3, 1, false)] {
         let source = columns(bits, warps);
         let result = source.restrict(&[Dim::REGISTER, Dim::LANE, Dim::WARP, Dim::BLOCK], &[Dim::block(1)]);

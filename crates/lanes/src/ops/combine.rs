@@ -5,7 +5,7 @@ use crate::context::Cx;
 use crate::error::Result;
 use crate::target::CombineLanes;
 use crate::value::LaneValue;
-use ir::{Block, Op, OpRow, Type};
+use ir::{Block, Module, Op, OpRow, Type};
 use llir::Value;
 use smallvec::SmallVec;
 use ttir::ops::arith_int::{ADDI, ANDI, MAXSI, MAXUI, MINSI, MINUI, ORI, XORI};
@@ -22,6 +22,14 @@ const OF_WARPS: &[(&OpRow, CombineLanes)] = &[
     (&ORI, CombineLanes::Or),
     (&XORI, CombineLanes::Xor),
 ];
+
+/// The same of an operation with a combining region.
+pub(super) fn of_warp(module: &Module, op: Op) -> Option<CombineLanes> {
+    let combine = CombineOp::new(module, op).single()?;
+    let is_word = module.ty(module.result(combine, 0)) == Type::int(32);
+    let found = OF_WARPS.iter().find(|(row, _)| module.is(combine, row)).map(|(_, by)| *by);
+    found.filter(|_| is_word)
+}
 
 /// One element of each operand.
 pub(crate) type Elements = SmallVec<[Value; 2]>;
@@ -60,10 +68,7 @@ impl Combine {
     /// The instruction by which the lanes of a warp combine, if the region is one operation on 32-bit integers that may
     /// have one.
     pub(crate) fn of_warp(self, cx: &Cx<'_>) -> Option<CombineLanes> {
-        let combine = CombineOp::new(cx.module, self.op).single()?;
-        let is_word = cx.module.ty(cx.module.result(combine, 0)) == Type::int(32);
-        let found = OF_WARPS.iter().find(|(row, _)| cx.module.is(combine, row)).map(|(_, by)| *by);
-        found.filter(|_| is_word)
+        of_warp(cx.module, self.op)
     }
 
     /// What is known of the region where what comes first has the lower positions.
@@ -135,4 +140,9 @@ pub(crate) fn zip(lists: &[Vec<Value>]) -> Vec<Elements> {
 /// The values of one operand.
 pub(crate) fn column(list: &[Elements], operand: usize) -> Vec<Value> {
     list.iter().map(|elements| elements[operand]).collect()
+}
+
+/// One of two elements.
+pub(crate) fn select(cx: &mut Cx<'_>, condition: Value, then: &Elements, otherwise: &Elements) -> Elements {
+    then.iter().zip(otherwise).map(|(then, otherwise)| cx.b.select(condition, *then, *otherwise)).collect()
 }

@@ -2,7 +2,7 @@
 //! first warp alone combines what the others have.
 
 use super::SharingEntry;
-use super::combine::{Combine, Elements, column, zip};
+use super::combine::{Combine, Elements, column, of_warp, select, zip};
 use super::convert::need_of_all;
 use super::share_results;
 use crate::block_memory::{Values, convert_blocks, plans_bytes};
@@ -35,7 +35,7 @@ fn reduction(planner: &mut Planner, module: &Module, op: Op) -> Result<Rc<Reduct
     let of = ReduceOp::new(module, op);
     let axis = of.axis() as i64;
     let (from, to) = (module.ty(of.srcs()[0]), module.ty(of.results()[0]));
-    let work = work(module, op);
+    let work = work(planner, module, op);
     planner.reduction((from, axis, to, work), |planner| {
         let source = layout_of(from)?;
         let result = planner.layout(to)?;
@@ -45,11 +45,16 @@ fn reduction(planner: &mut Planner, module: &Module, op: Op) -> Result<Rc<Reduct
 }
 
 /// What combining two elements takes.
-fn work(module: &Module, op: Op) -> Work {
+fn work(planner: &Planner, module: &Module, op: Op) -> Work {
     let of = ReduceOp::new(module, op);
     let body = module.entry_of(op);
     let combine: f64 = module.ops(body).map(|inner| module.row(inner).cost.instructions()).sum();
-    Work { combine: combine.ceil() as u32, values: of.srcs().len() as u32 }
+    Work {
+        combine: combine.ceil() as u32,
+        values: of.srcs().len() as u32,
+        halves: planner.halves_exchanges,
+        by_warp: of_warp(module, op).is_some(),
+    }
 }
 
 /// How the partial results of each operand get where they are wanted.
@@ -164,7 +169,7 @@ fn lower(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 fn late(cx: &mut Cx<'_>, combine: Combine, reduction: &Reduction, results: &mut [Elements]) -> Result<()> {
     let mut equal = 0;
     for &lane in &reduction.late {
-        exchange(cx, combine, Fold { lane, group: 0 }, &mut equal, results)?;
+        exchange(cx, combine, Fold { lane, group: 0, halves: false }, &mut equal, results)?;
     }
     Ok(())
 }
@@ -205,14 +210,17 @@ fn over_lanes(
     cx: &mut Cx<'_>,
     combine: Combine,
     reduction: &Reduction,
-    groups: &mut [Elements],
+    groups: &mut Vec<Elements>,
 ) -> Result<()> {
     let elements = combine.elements(cx);
     let (near, far) = near_and_far(cx, reduction);
     // Lanes whose numbers differ in these bits have equal values by now.
     let mut equal = 0;
     for fold in near {
-        exchange(cx, combine, *fold, &mut equal, groups)?;
+        match fold.halves {
+            true => *groups = exchange_halves(cx, combine, *fold, groups)?,
+            false => exchange(cx, combine, *fold, &mut equal, groups)?,
+        }
     }
     if far.is_empty() {
         return Ok(());
@@ -265,13 +273,39 @@ fn exchange(
     Ok(())
 }
 
+/// Each lane keeps half of what it has, and combines it with the same half of another lane.
+fn exchange_halves(
+    cx: &mut Cx<'_>,
+    combine: Combine,
+    fold: Fold,
+    groups: &[Elements],
+) -> Result<Vec<Elements>> {
+    let lane = cx.ids().lane;
+    let (bit, zero) = (cx.b.i32(fold.lane as i32), cx.b.i32(0));
+    let bit = cx.b.and(lane, bit);
+    let keeps_upper = cx.b.icmp(IntCompare::Ne, bit, zero);
+    let (lower, upper) = groups.split_at(groups.len() / 2);
+    let mut chosen = |one: &[Elements], two: &[Elements]| -> Vec<Elements> {
+        one.iter().zip(two).map(|(one, two)| select(cx, keeps_upper, one, two)).collect()
+    };
+    let (kept, sent) = (chosen(upper, lower), chosen(lower, upper));
+    let from = Shuffle::Xor(fold.lane);
+    let others: Vec<Vec<_>> = combine
+        .elements(cx)
+        .into_iter()
+        .enumerate()
+        .map(|(operand, element)| shuffle_values(cx, from, types::register(element), &column(&sent, operand)))
+        .collect();
+    kept.iter().zip(zip(&others)).map(|(kept, other)| combine.two(cx, kept, &other)).collect()
+}
+
 /// The exchanges of a reduction, and those in whose place single lanes are read: where all lanes of a warp take part.
 fn near_and_far<'r>(cx: &Cx<'_>, reduction: &'r Reduction) -> (Vec<&'r Fold>, Vec<&'r Fold>) {
     let folds = reduction.folds.iter();
     let covered = folds.clone().fold(0, |all, fold| all | fold.lane);
     let all = folds.len() == cx.lanes.ilog2() as usize
         && covered == cx.lanes - 1
-        && folds.clone().all(|fold| fold.group == 0 && fold.lane.is_power_of_two());
+        && folds.clone().all(|fold| fold.group == 0 && fold.lane.is_power_of_two() && !fold.halves);
     match cx.target.reads_lanes_from().filter(|_| all) {
         Some(from) => folds.partition(|fold| fold.lane < from),
         None => (folds.collect(), Vec::new()),
@@ -281,7 +315,7 @@ fn near_and_far<'r>(cx: &Cx<'_>, reduction: &'r Reduction) -> (Vec<&'r Fold>, Ve
 /// All lanes of a warp combine in one instruction, if all take part and the machine has it; says whether it did.
 fn combine_warps(cx: &mut Cx<'_>, combine: Combine, reduction: &Reduction, groups: &mut [Elements]) -> bool {
     let all = reduction.folds.len() == cx.lanes.ilog2() as usize
-        && reduction.folds.iter().all(|fold| fold.group == 0);
+        && reduction.folds.iter().all(|fold| fold.group == 0 && !fold.halves);
     let Some(by) = combine.of_warp(cx).filter(|_| all) else { return false };
     let mut combined = Vec::with_capacity(groups.len());
     for group in groups.iter() {

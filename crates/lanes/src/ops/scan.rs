@@ -6,7 +6,7 @@
 //! Conditions are counted ([`scan_bits`]).
 
 use super::SharingEntry;
-use super::combine::{Combine, Elements, column, zip};
+use super::combine::{Combine, Elements, column, select, zip};
 use super::convert;
 use super::scan_bits;
 use super::scan_layout::{Axis, Spread, ordered, totals_of};
@@ -464,8 +464,4 @@ impl Scan<'_> {
             None => both,
         })
     }
-}
-
-fn select(cx: &mut Cx<'_>, condition: Value, then: &Elements, otherwise: &Elements) -> Elements {
-    then.iter().zip(otherwise).map(|(then, otherwise)| cx.b.select(condition, *then, *otherwise)).collect()
 }

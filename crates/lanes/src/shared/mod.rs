@@ -92,6 +92,8 @@ pub(crate) struct Planner {
     pub(crate) num_blocks: u32,
     /// Whether barriers may put shared memory alone in order.
     pub(crate) has_shared_barrier: bool,
+    /// Whether lanes rather choose what they exchange than exchange all.
+    pub(crate) halves_exchanges: bool,
     plans: FxHashMap<(LinearLayout, LinearLayout, u32), Rc<convert::Conversion>>,
     reductions: FxHashMap<ReductionKey, Rc<Reduction>>,
     accesses: FxHashMap<(LinearLayout, LinearLayout, u32, u32), Rc<Accesses>>,
@@ -115,6 +117,7 @@ impl Planner {
             num_warps: if by_one { 1 } else { facts.num_warps },
             num_blocks: facts.num_blocks,
             has_shared_barrier: target.has_shared_barrier(),
+            halves_exchanges: target.halves_exchanges(),
             plans: FxHashMap::default(),
             reductions: FxHashMap::default(),
             accesses: FxHashMap::default(),

@@ -191,6 +191,10 @@ impl LaneTarget for Lanes {
         b.intrinsic(&intrinsics::BALLOT, Type::I32, &[members, condition])
     }
 
+    fn halves_exchanges(&self) -> bool {
+        true
+    }
+
     fn combine_lanes(&self, b: &mut FunctionBuilder<'_>, by: CombineLanes, value: Value) -> Option<Value> {
         let operation = match by {
             CombineLanes::Add => "add.s32",
