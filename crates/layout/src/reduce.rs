@@ -1,13 +1,14 @@
 //! Reductions of a block along one dimension: which registers, lanes, warps and blocks of a cluster hold what must be
 //! combined.
 //!
-//! Three steps. A lane combines its own registers, by groups: those that agree in all other dimensions. Lanes of a warp
-//! combine by exchanging with the lane whose number differs by a mask, once for each mask. Where a lane has many groups,
-//! it hands half of them over and keeps the others, so that each exchange is of half as many. What is left are `2^n`
-//! partial results per element, in different warps and blocks; they are converted to a layout in which every lane that
-//! needs the element has all its partials in registers, and combines them. Where combining is expensive, lanes that
-//! would all do the same have one partial each instead, and exchange. Where lanes need many elements, they share these:
-//! each combines its part, and what comes out is handed to all. Copies of elements are never combined twice.
+//! Three steps. A lane combines its own registers, by groups: those that agree in all other dimensions. Lanes of a
+//! warp combine by exchanging with the lane whose number differs by a mask, once for each mask. Where a lane has many
+//! groups, it hands half of them over and keeps the others, so that each exchange is of half as many. What is left
+//! are `2^n` partial results per element, in different warps and blocks; they are converted to a layout in which
+//! every lane that needs the element has all its partials in registers, and combines them. Where combining is
+//! expensive, lanes that would all do the same have one partial each instead, and exchange. Where lanes need many
+//! elements, they share these: each combines its part, and what comes out is handed to all. Copies of elements are
+//! never combined twice.
 
 use crate::convert::Columns;
 use crate::dims::{Dim, Dims};

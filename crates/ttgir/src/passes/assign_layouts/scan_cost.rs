@@ -1,8 +1,8 @@
 //! What a scan costs in a layout.
 //!
-//! A lane scans neighbouring elements that it holds, a run; lanes then exchange what each run adds up to, and warps what
-//! theirs do. So few long runs cost less than many short ones. Where the positions along the axis are in another order
-//! than registers, lanes, warps, registers, the block is converted first, and back.
+//! A lane scans neighbouring elements that it holds, a run; lanes then exchange what each run adds up to, and warps
+//! what theirs do. So few long runs cost less than many short ones. Where the positions along the axis are in another
+//! order than registers, lanes, warps, registers, the block is converted first, and back.
 
 use super::bases::{Bases, strides};
 use super::cost::{BARRIER, LANE_OPERATION, SHARED_BYTE, SHUFFLED_BYTE, work};
