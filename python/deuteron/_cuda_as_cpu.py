@@ -14,7 +14,7 @@ import os
 import sys
 import time
 
-from . import _cuda_library
+from . import _accelerator, _cuda_library
 
 _NAME = "cuda"
 
@@ -169,6 +169,9 @@ class _Properties:
         facts = _facts()
         pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
         self.name, (self.major, self.minor) = name, _capability()
+        # In torch for NVIDIA GPUs this is the name.
+        last = facts["name"].split()[-1]
+        self.gcnArchName = last if last.startswith("gfx") else name
         self.multi_processor_count = facts.get("multiprocessor_count", len(os.sched_getaffinity(0)))
         self.total_memory = pages * size
         self.warp_size = facts.get("warpSize", 1)
@@ -428,6 +431,7 @@ def enter(is_child=False):
     of_accelerator = {"synchronize": None, "current_device_index": 0, "set_device_index": None}
     replaced += [(torch.accelerator, name, _constant(value)) for name, value in of_accelerator.items()
                  if hasattr(torch.accelerator, name)]
+    replaced += _accelerator.replaced(torch, _Event, _Stream, _free_and_all)
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in replaced]
     for owner, name, answer in replaced:
         setattr(owner, name, answer)

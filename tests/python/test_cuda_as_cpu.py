@@ -33,6 +33,13 @@ def test_an_emulated_device_answers_for_its_capability(python):
     assert done.stdout == "(9, 0) (9, 0) 232448\n", done.stderr
 
 
+def test_an_emulated_device_answers_for_its_architecture(python):
+    code = "import torch; facts = torch.cuda.get_device_properties(0); print(facts.gcnArchName in (facts.name, 'gfx942'), facts.gcnArchName)"
+    done = python("-m", "deuteron", "--cuda-as-cpu", "-c", code, env={"DEUTERON_EMULATE": "hip:gfx942"})
+    assert done.stdout == "True gfx942\n", done.stderr
+    assert python("-m", "deuteron", "--cuda-as-cpu", "-c", code).stdout.startswith("True ")
+
+
 def test_what_libraries_of_kernels_ask_torch_for(python):
     code = textwrap.dedent("""\
         import torch
@@ -76,6 +83,36 @@ def test_what_libraries_of_kernels_ask_torch_for(python):
 def test_the_device_of_a_cpu_is_entered(python):
     code = "import torch\nwith torch.cpu.device(0): print(torch.ones(2, device='cuda').tolist())"
     assert python("-m", "deuteron", "--cuda-as-cpu", "-c", code).stdout == "[1.0, 1.0]\n"
+
+
+def test_events_and_streams_of_any_accelerator(python):
+    code = textwrap.dedent("""\
+        import torch
+        start, end = torch.Event("cuda", enable_timing=True), torch.Event(enable_timing=True)
+        start.record()
+        with torch.Stream("cuda") as stream:
+            stream.wait_event(start)
+        end.record(torch.accelerator.current_stream())
+        end.synchronize()
+        assert start.elapsed_time(end) >= 0 and end.query()
+        with torch.accelerator.device_index(torch.accelerator.current_device_index()):
+            torch.accelerator.set_stream(torch.cuda.current_stream())
+        if hasattr(torch.accelerator, "get_memory_info"):
+            assert 0 < torch.accelerator.get_memory_info("cuda")[0] <= torch.cuda.mem_get_info()[1]
+
+        class Mine(torch.Event):
+            pass
+
+        assert isinstance(Mine(), torch.Event) and issubclass(Mine, torch.Event) and torch.Event.__name__ == "Event"
+
+        @torch.compile(backend="eager")
+        def f(x):
+            end.record()
+            return x + 1
+
+        print(f(torch.zeros(1, device="cuda")).tolist())
+        """)
+    assert python("-m", "deuteron", "--cuda-as-cpu", "-c", code).stdout == "[1.0]\n"
 
 
 def test_histograms_of_integers(python):
