@@ -1,5 +1,6 @@
 //! Matrix products.
 
+use super::scaled_text;
 use crate::types::{TENSOR_ONLY, elem, shape};
 use ir::view::AttrField;
 use ir::{
@@ -122,7 +123,7 @@ ir::op_view! {
         attrs {
             a_format "a_elem_type": ScaleType,
             b_format "b_elem_type": ScaleType,
-            fast_math "fastMath": bool = Bool(false),
+            fast_math "fastMath": bool,
             lhs_k_pack: bool = Bool(true),
             rhs_k_pack: bool = Bool(true),
             given "scales": u32 = Int(3),
@@ -138,7 +139,7 @@ pub static DOT_SCALED: OpRow = OpRow {
     infer: Infer::SameAs(2),
     cost: CostClass::Once,
     traits: Traits::PURE,
-    format: Format::Generic,
+    format: Format::Custom { print: scaled_text::print, parse: scaled_text::parse },
     verify: Some(|module, op| {
         let dot = DotScaledOp::new(module, op);
         let (given, said) = (dot.scales().len(), dot.given());

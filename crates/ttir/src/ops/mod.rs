@@ -20,6 +20,7 @@ pub mod memory;
 pub mod memory_text;
 pub mod program;
 pub mod reduce;
+mod scaled_text;
 pub mod shape;
 pub mod structure_branches;
 
