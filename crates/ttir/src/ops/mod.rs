@@ -20,7 +20,6 @@ pub mod memory;
 pub mod memory_text;
 pub mod program;
 pub mod reduce;
-mod scaled_text;
 pub mod shape;
 pub mod structure_branches;
 
