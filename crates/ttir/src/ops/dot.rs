@@ -180,7 +180,7 @@ impl DotScaledOp<'_> {
 /// Slots that the text has outside of its dictionary: both formats, and which scales are given.
 const NAMED_SLOTS: [usize; 3] = [0, 1, 5];
 
-/// `%a scale %s, %b scale %t, %c lhs = FORMAT rhs = FORMAT {…} : types of %a, %s * types of %b, %t -> type`, without the
+/// `%a scale %s, %b scale %t, %c lhs = FORMAT rhs = FORMAT {…} : type of %a, of %s * of %b, of %t -> type`, without the
 /// scales that are not given.
 fn print_scaled(printer: &mut Printer<'_>, op: Op) {
     let module = printer.module();
