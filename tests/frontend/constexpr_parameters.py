@@ -17,7 +17,7 @@ def scaled(x, scale: tl.constexpr, BLOCK: tl.constexpr):
 def kernel(ptr, n, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     x = tl.load(ptr + at)
-    tl.store(ptr + at, scaled(x, n, BLOCK) + scaled(x, at, BLOCK) + scaled(x, None, BLOCK))
+    tl.store(ptr + at, scaled(x, tl.constexpr(n), BLOCK) + scaled(x, at, BLOCK) + scaled(x, None, BLOCK))
     dtype: tl.constexpr = ptr.dtype.element_ty
     tl.static_print(dtype.value, dtype.is_int64(), dtype.is_fp32(), tl.core.get_int_dtype(16, signed=False))
     tl.static_print(math.sqrt(16), math.log2(BLOCK), math.ceil(2.5), math.inf)

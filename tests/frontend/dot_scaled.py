@@ -43,10 +43,10 @@ def products(byte_ptr, scale_ptr, out_ptr):
 #     %scale = tt.load %16 : tensor<16x2x!tt.ptr<i8>>
 #     %17 = tt.trans %bytes {order = array<i32: 1, 0>} : tensor<16x32xi8> -> tensor<32x16xi8>
 #     %cst_1 = arith.constant dense<0.000000e+00> : tensor<16x16xf32>
-#     %acc = "tt.dot_scaled"(%bytes, %17, %cst_1, %scale, %scale) <{a_elem_type = 4 : i32, b_elem_type = 4 : i32, fastMath = false, lhs_k_pack = true, rhs_k_pack = true, scales = 3 : i32}> : (tensor<16x32xi8>, tensor<32x16xi8>, tensor<16x16xf32>, tensor<16x2xi8>, tensor<16x2xi8>) -> tensor<16x16xf32>
+#     %acc = tt.dot_scaled %bytes scale %scale, %17 scale %scale, %cst_1 lhs = e2m1 rhs = e2m1 {fastMath = false} : tensor<16x32xi8>, tensor<16x2xi8> * tensor<32x16xi8>, tensor<16x2xi8> -> tensor<16x16xf32>
 #     %halves = arith.uitofp %bytes : tensor<16x32xi8> to tensor<16x32xbf16>
 #     %18 = tt.trans %halves {order = array<i32: 1, 0>} : tensor<16x32xbf16> -> tensor<32x16xbf16>
-#     %acc_2 = "tt.dot_scaled"(%bytes, %18, %acc) <{a_elem_type = 0 : i32, b_elem_type = 5 : i32, fastMath = true, lhs_k_pack = true, rhs_k_pack = true, scales = 0 : i32}> : (tensor<16x32xi8>, tensor<32x16xbf16>, tensor<16x16xf32>) -> tensor<16x16xf32>
+#     %acc_2 = tt.dot_scaled %bytes, %18, %acc lhs = e4m3 rhs = bf16 {fastMath = true} : tensor<16x32xi8> * tensor<32x16xbf16> -> tensor<16x16xf32>
 #     %19 = tt.expand_dims %i {axis = 1 : i32} : tensor<16xi32> -> tensor<16x1xi32>
 #     %cst_3 = arith.constant dense<16> : tensor<16x1xi32>
 #     %20 = arith.muli %19, %cst_3 : tensor<16x1xi32>

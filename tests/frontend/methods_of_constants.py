@@ -11,6 +11,7 @@ def asks(ptr, N: tl.constexpr, MODE: tl.constexpr):
     if MODE.startswith("relu") and not MODE.upper().endswith(("7", "U")):
         tl.store(ptr, MODE.removeprefix("relu").isdigit())
     tl.static_assert((N / 2).is_integer() and N.real == 12)
+    tl.static_assert(MODE[0] == "r" and MODE[-1] == "6" and MODE[1:4] == "elu" and MODE[::-2] == "6lr")
     tl.store(ptr, len("a,b,c".split(",")))
 
 # expect

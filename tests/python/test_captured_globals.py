@@ -15,6 +15,7 @@ DTYPE = tl.float32
 WRAPPED_DTYPE = tl.constexpr(tl.float32)
 LIST = tl.constexpr([1, 2])
 PAIR = tl.constexpr((1, 2))
+TABLE = tl.constexpr({tl.float32: 5, 8: {"name": "eight"}})
 ANNOTATED: tl.constexpr = 4
 ANNOTATED_BY_TEXT: "tl.constexpr" = "four"
 
@@ -55,6 +56,13 @@ def paired(x):
 
 
 @triton.jit
+def looked_up(x):
+    NAME: tl.constexpr = TABLE[8]["name"]
+    tl.static_assert(NAME[0] == "e" and NAME[-2:] == "ht" and NAME[::-1] == "thgie")
+    tl.store(x, TABLE[x.dtype.element_ty])
+
+
+@triton.jit
 def annotated(x):
     tl.store(x, ANNOTATED if ANNOTATED_BY_TEXT == "four" else 0)
 
@@ -73,6 +81,7 @@ CHANGES = [
     (dtype, "DTYPE", tl.int32, 1.75, "from fp32 to int32"),
     (wrapped_dtype, "WRAPPED_DTYPE", tl.constexpr(tl.int32), 1.75, r"from constexpr\[fp32\] to constexpr\[int32\]"),
     (listed, "LIST", tl.constexpr([1, 3]), 3.0, r"from constexpr\[\[1, 2\]\] to constexpr\[\[1, 3\]\]"),
+    (looked_up, "TABLE", tl.constexpr({}), 5.0, r"from constexpr\[\{.*\}\] to constexpr\[\{\}\]"),
     (annotated, "ANNOTATED", 5, 4.0, "from 4 to 5"),
     (paired, "PAIR", tl.constexpr((1, 3)), 3.0, r"from constexpr\[\(1, 2\)\] to constexpr\[\(1, 3\)\]"),
 ]
@@ -96,16 +105,28 @@ def test_an_equal_value_is_the_same(monkeypatch):
 
 
 @pytest.mark.parametrize("change, back", [(lambda: setattr(NUMBER, "value", 6), lambda: setattr(NUMBER, "value", 4)),
-                                          (lambda: LIST.value.append(3), lambda: LIST.value.pop())])
+                                          (lambda: LIST.value.append(3), lambda: LIST.value.pop()),
+                                          (lambda: TABLE.value.update(more=1), lambda: TABLE.value.pop("more"))])
 def test_a_constexpr_that_changes_inside_is_an_error(change, back):
-    assert launch(number) == 4 and launch(listed) == 3
+    assert launch(number) == 4 and launch(listed) == 3 and launch(looked_up) == 5
     change()
     try:
         with pytest.raises(RuntimeError, match="has changed since we compiled this kernel"):
-            launch(number), launch(listed)
+            launch(number), launch(listed), launch(looked_up)
     finally:
         back()
-    assert launch(number) == 4 and launch(listed) == 3
+    assert launch(number) == 4 and launch(listed) == 3 and launch(looked_up) == 5
+
+
+def test_a_key_that_a_dictionary_has_not_is_an_error():
+    missing = tl.constexpr({1: 2})
+
+    @triton.jit
+    def kernel(x):
+        tl.store(x, missing[3])
+
+    with pytest.raises(triton.CompilationError, match="KeyError: 3"):
+        launch(kernel)
 
 
 def test_a_closure_that_changes_is_an_error():

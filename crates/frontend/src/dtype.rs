@@ -60,10 +60,12 @@ pub struct DTypeFacts {
     pub signed: bool,
     /// Bits of the mantissa; 0 for integers.
     pub mantissa: u32,
+    /// What the bits of the exponent are above it; 0 for integers.
+    pub bias: u32,
 }
 
 const fn int(dtype: DType, name: &'static str, short: &'static str, bits: u32, signed: bool) -> DTypeFacts {
-    DTypeFacts { dtype, name, public: name, short, kind: Kind::Integral, bits, signed, mantissa: 0 }
+    DTypeFacts { dtype, name, public: name, short, kind: Kind::Integral, bits, signed, mantissa: 0, bias: 0 }
 }
 
 const fn float(
@@ -71,9 +73,9 @@ const fn float(
     name: &'static str,
     public: &'static str,
     bits: u32,
-    mantissa: u32,
+    [mantissa, bias]: [u32; 2],
 ) -> DTypeFacts {
-    DTypeFacts { dtype, name, public, short: name, kind: Kind::Floating, bits, signed: false, mantissa }
+    DTypeFacts { dtype, name, public, short: name, kind: Kind::Floating, bits, signed: false, mantissa, bias }
 }
 
 /// One row for each element type, in the order of [`DType`].
@@ -87,6 +89,7 @@ pub static FACTS: [DTypeFacts; 19] = [
         bits: 1,
         signed: false,
         mantissa: 0,
+        bias: 0,
     },
     int(DType::Int8, "int8", "i8", 8, true),
     int(DType::Int16, "int16", "i16", 16, true),
@@ -96,15 +99,15 @@ pub static FACTS: [DTypeFacts; 19] = [
     int(DType::UInt16, "uint16", "u16", 16, false),
     int(DType::UInt32, "uint32", "u32", 32, false),
     int(DType::UInt64, "uint64", "u64", 64, false),
-    float(DType::Fp8E5, "fp8e5", "float8e5", 8, 2),
-    float(DType::Fp8E5B16, "fp8e5b16", "float8e5b16", 8, 2),
-    float(DType::Fp8E4Nv, "fp8e4nv", "float8e4nv", 8, 3),
-    float(DType::Fp8E4B8, "fp8e4b8", "float8e4b8", 8, 3),
-    float(DType::Fp8E4B15, "fp8e4b15", "float8e4b15", 8, 3),
-    float(DType::Fp16, "fp16", "float16", 16, 10),
-    float(DType::Bf16, "bf16", "bfloat16", 16, 7),
-    float(DType::Fp32, "fp32", "float32", 32, 23),
-    float(DType::Fp64, "fp64", "float64", 64, 52),
+    float(DType::Fp8E5, "fp8e5", "float8e5", 8, [2, 15]),
+    float(DType::Fp8E5B16, "fp8e5b16", "float8e5b16", 8, [2, 16]),
+    float(DType::Fp8E4Nv, "fp8e4nv", "float8e4nv", 8, [3, 7]),
+    float(DType::Fp8E4B8, "fp8e4b8", "float8e4b8", 8, [3, 8]),
+    float(DType::Fp8E4B15, "fp8e4b15", "float8e4b15", 8, [3, 15]),
+    float(DType::Fp16, "fp16", "float16", 16, [10, 15]),
+    float(DType::Bf16, "bf16", "bfloat16", 16, [7, 127]),
+    float(DType::Fp32, "fp32", "float32", 32, [23, 127]),
+    float(DType::Fp64, "fp64", "float64", 64, [52, 1023]),
     DTypeFacts {
         dtype: DType::Void,
         name: "void",
@@ -114,6 +117,7 @@ pub static FACTS: [DTypeFacts; 19] = [
         bits: 0,
         signed: false,
         mantissa: 0,
+        bias: 0,
     },
 ];
 

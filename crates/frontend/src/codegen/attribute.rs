@@ -298,6 +298,7 @@ fn type_attribute(value: &Val, ty: &Ty, name: &str) -> Option<Val> {
         ("fp_mantissa_width", Scalar::Number(dtype)) if dtype.is_floating() => {
             Val::int(dtype.facts().mantissa)
         }
+        ("exponent_bias", Scalar::Number(dtype)) if dtype.is_floating() => Val::int(dtype.facts().bias),
         ("get_block_shapes", _) if ty.is_block() => method(value, name),
         _ if question(ty.scalar, name).is_some() || DTYPE_METHODS.contains(&name) => method(value, name),
         _ => return None,

@@ -5,7 +5,7 @@ use crate::codegen::value::Val;
 use crate::codegen::{Ctx, Res, Stop};
 use crate::constexpr;
 use crate::request::Dependency;
-use crate::value::PyValue;
+use crate::value::{ObjectRef, PyValue};
 use crate::{language, stdlib};
 use ruff_python_ast::{self as ast, Expr, Number};
 use std::rc::Rc;
@@ -260,9 +260,34 @@ impl Ctx<'_> {
                 "kernels cannot be launched from kernels",
                 "call a @triton.jit function without a grid: `f(x)`",
             )),
+            Val::Const(PyValue::Str(text)) => self.index_text(text, index),
+            Val::Const(PyValue::Object(object)) => self.index_object(value, object, index),
             Val::Poison => Err(Stop),
             other => Err(self.error(format!("{} cannot be indexed", other.describe()))),
         }
+    }
+
+    /// A character of a text, or a part of it.
+    fn index_text(&mut self, text: &str, index: &Val) -> Res<Val> {
+        let characters: Vec<_> =
+            text.chars().map(|one| Val::Const(PyValue::str(one.encode_utf8(&mut [0; 4])))).collect();
+        Ok(match self.index_tuple(&characters, index)? {
+            Val::Tuple(part) => {
+                let part = part.items.iter().filter_map(Val::to_py).map(|one| constexpr::text(&one));
+                Val::Const(PyValue::str(&part.collect::<String>()))
+            }
+            one => one,
+        })
+    }
+
+    /// What an object from outside, such as a dictionary in a `tl.constexpr`, has at a constant.
+    fn index_object(&mut self, value: &Val, object: &ObjectRef, index: &Val) -> Res<Val> {
+        let Some(PyValue::Object(get)) = self.request.globals.attribute(object, "__getitem__") else {
+            return Err(self.error(format!("{} cannot be indexed", value.describe())));
+        };
+        let key = self.constant_argument("__getitem__", index)?;
+        let found = self.request.globals.call(&get, &[key], &[]);
+        Ok(Val::from_py(self.check(found)?))
     }
 
     fn index_tuple(&mut self, items: &[Val], index: &Val) -> Res<Val> {

@@ -10,7 +10,8 @@ use std::rc::Rc;
 
 pub(super) static TABLE: &[Builtin] = &[
     op("tl.constexpr", "value", |ctx, args| match args.val("value") {
-        val @ (Val::Const(_) | Val::Tuple(_) | Val::Type(_)) => Ok(val.clone()),
+        // A run-time value stays one, as for a parameter that is annotated so.
+        val @ (Val::Const(_) | Val::Tuple(_) | Val::Type(_) | Val::Tensor(_)) => Ok(val.clone()),
         other => {
             let message =
                 format!("tl.constexpr needs a value known when compiling, found {}", other.describe());

@@ -263,7 +263,8 @@ fn isinstance(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
 fn is_instance(val: &Val, class: &str) -> bool {
     match class {
         "tl.tensor" => matches!(val, Val::Tensor(_) | Val::BlockPointer(_)),
-        "tl.constexpr" => matches!(val, Val::Const(_)),
+        // What Python asks about a constant is asked about its value.
+        "tl.constexpr" => false,
         "tl.tuple" | "tl.tuple_type" | "python.tuple" | "python.list" => matches!(val, Val::Tuple(_)),
         "tl.dtype" => matches!(val, Val::Const(PyValue::DType(_)) | Val::Type(_)),
         "tl.constexpr_type" => matches!(val, Val::ConstexprType(_)),

@@ -50,7 +50,7 @@ impl PyGlobals {
         let Some(function) = self.registry.function(py, function) else { return Ok(None) };
         let Some(found) = find_name(function.bind(py), name)? else { return Ok(None) };
         let value = self.registry.value(found.value.as_borrowed())?;
-        if is_data(&value) {
+        if is_data(&value) || is_dict(&value, &found.value)? {
             let is_constexpr = matches!(value, PyValue::Constexpr(_));
             let is_annotated = !is_constexpr && is_annotated_constexpr(py, &found.holder, name)?;
             self.note_use(UsedGlobal::new(found.holder, name, &found.value, is_constexpr)?);
@@ -169,6 +169,12 @@ fn is_data(value: &PyValue) -> bool {
         PyValue::Tuple(tuple) => tuple.items.iter().any(is_data),
         _ => false,
     }
+}
+
+/// Whether a value is a `tl.constexpr` with a dictionary in it.
+fn is_dict(value: &PyValue, object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let wrapped = matches!(value, PyValue::Constexpr(inner) if matches!(**inner, PyValue::Object(_)));
+    Ok(wrapped && object.getattr(intern!(object.py(), "value"))?.is_instance_of::<PyDict>())
 }
 
 impl Globals for PyGlobals {

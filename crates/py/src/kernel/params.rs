@@ -4,7 +4,7 @@ use crate::arguments::dtype;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python};
-use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyString, PyStringMethods, PyType};
+use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyString, PyStringMethods, PyType, PyTypeMethods};
 use runtime::specialize::ParamRules;
 
 /// `CO_VARARGS` and `CO_VARKEYWORDS` of Python's code objects.
@@ -153,6 +153,10 @@ pub(super) fn rules_of(annotation: &Bound<'_, PyAny>) -> PyResult<ParamRules> {
     }
     if let Ok(text) = annotation.cast::<PyString>() {
         return Ok(ParamRules::of_annotation(&text.to_cow()?));
+    }
+    // Python's own types, and NumPy's, are called as those of the language.
+    if let Ok(class) = annotation.cast::<PyType>() {
+        return Ok(ParamRules::of_annotation(&class.name()?.to_cow()?));
     }
     Ok(rules)
 }

@@ -44,13 +44,37 @@ impl ParamRules {
             rules.constexpr = true;
             return rules;
         }
-        let name = text.rsplit('.').next().unwrap_or(text);
-        let ty = frontend::signature::parse_type(name);
+        let name = signature_name(text);
+        let ty = frontend::signature::parse_type(&name);
         rules.fixed = ty.filter(|ty| *ty != Scalar::Number(DType::Void));
         rules.constant = name == "const" || name.starts_with("*k");
         rules
     }
 }
+
+/// How signatures write the type of an annotation: `float` is `fp32`, `const int32_t*` is `*ki32`.
+fn signature_name(text: &str) -> String {
+    let text = text.trim();
+    if let Some(pointer) = text.strip_prefix("const ") {
+        let name = signature_name(pointer);
+        return name.strip_prefix('*').map_or(name.clone(), |pointee| format!("*k{pointee}"));
+    }
+    if let Some(pointee) = text.strip_suffix('*') {
+        return format!("*{}", signature_name(pointee));
+    }
+    for prefix in ["*k", "*"] {
+        if let Some(pointee) = text.strip_prefix(prefix) {
+            return format!("{prefix}{}", signature_name(pointee));
+        }
+    }
+    let name = text.rsplit('.').next().unwrap_or(text);
+    let name = name.strip_suffix("_t").unwrap_or(name);
+    PYTHON_AND_C.iter().find(|row| row.0 == name).map_or(name, |row| row.1).to_owned()
+}
+
+/// Types that Python and C have names of their own for.
+const PYTHON_AND_C: [(&str, &str); 5] =
+    [("bool", "u1"), ("int", "i32"), ("float", "fp32"), ("half", "fp16"), ("double", "fp64")];
 
 /// An argument of a run-time parameter, as far as the rules look at it.
 #[derive(Clone, Copy, Debug, PartialEq)]

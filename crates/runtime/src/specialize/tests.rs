@@ -44,6 +44,29 @@ fn integers() {
 }
 
 #[test]
+fn texts_of_annotations() {
+    let pointer = |pointee, constant| Some(Scalar::Pointer(Pointer { pointee, constant }));
+    let cases = [
+        ("int", Some(DType::Int32.into())),
+        ("float", Some(DType::Fp32.into())),
+        ("'bool'", Some(DType::Int1.into())),
+        ("double", Some(DType::Fp64.into())),
+        ("int64_t", Some(DType::Int64.into())),
+        ("tl.uint8", Some(DType::UInt8.into())),
+        ("half*", pointer(DType::Fp16, false)),
+        ("const float *", pointer(DType::Fp32, true)),
+        ("*ki32", pointer(DType::Int32, true)),
+        ("torch.Tensor", None),
+        ("tl.pi32_t", None),
+    ];
+    for (text, fixed) in cases {
+        assert_eq!(ParamRules::of_annotation(text).fixed, fixed, "{text}");
+    }
+    assert!(ParamRules::of_annotation("tl.constexpr").constexpr);
+    assert!(ParamRules::of_annotation("const float*").constant);
+}
+
+#[test]
 fn what_is_not_to_be_specialised() {
     let none = ParamRules { specialize: false, ..ParamRules::default() };
     assert_eq!(apply(none, Argument::Int(1)), (runtime(DType::Int32, false), Some(1)));

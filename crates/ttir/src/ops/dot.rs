@@ -1,10 +1,13 @@
 //! Matrix products.
 
 use crate::types::{TENSOR_ONLY, elem, shape};
+use ir::text::{ParseError, Parser, Printer};
 use ir::view::AttrField;
 use ir::{
-    ANY, Attr, CostClass, DeclaredKey, Format, Infer, LayoutRule, Module, Op, OpRow, Traits, Type, Value,
+    ANY, Attr, CostClass, DeclaredKey, Format, Infer, LayoutRule, Module, Op, OpInit, OpRow, Traits, Type,
+    Value,
 };
+use smallvec::{SmallVec, smallvec};
 
 /// Rows of this file.
 pub(super) const ROWS: &[&OpRow] = &[&DOT, &DOT_SCALED];
@@ -122,7 +125,7 @@ ir::op_view! {
         attrs {
             a_format "a_elem_type": ScaleType,
             b_format "b_elem_type": ScaleType,
-            fast_math "fastMath": bool = Bool(false),
+            fast_math "fastMath": bool,
             lhs_k_pack: bool = Bool(true),
             rhs_k_pack: bool = Bool(true),
             given "scales": u32 = Int(3),
@@ -138,7 +141,7 @@ pub static DOT_SCALED: OpRow = OpRow {
     infer: Infer::SameAs(2),
     cost: CostClass::Once,
     traits: Traits::PURE,
-    format: Format::Generic,
+    format: Format::Custom { print: print_scaled, parse: parse_scaled },
     verify: Some(|module, op| {
         let dot = DotScaledOp::new(module, op);
         let (given, said) = (dot.scales().len(), dot.given());
@@ -172,4 +175,92 @@ impl DotScaledOp<'_> {
     pub fn b_scale(self) -> Option<Value> {
         if self.given() & 2 != 0 { self.scales().last().copied() } else { None }
     }
+}
+
+/// Slots that the text has outside of its dictionary: both formats, and which scales are given.
+const NAMED_SLOTS: [usize; 3] = [0, 1, 5];
+
+/// `%a scale %s, %b scale %t, %c lhs = FORMAT rhs = FORMAT {…} : type of %a, of %s * of %b, of %t -> type`, without the
+/// scales that are not given.
+fn print_scaled(printer: &mut Printer<'_>, op: Op) {
+    let module = printer.module();
+    let dot = DotScaledOp::new(module, op);
+    let (a, b) = ((dot.a(), dot.a_scale()), (dot.b(), dot.b_scale()));
+    for (value, scale) in [a, b] {
+        printer.text(" ");
+        printer.value(value);
+        if let Some(scale) = scale {
+            printer.text(" scale ");
+            printer.value(scale);
+        }
+        printer.text(",");
+    }
+    printer.text(" ");
+    printer.value(dot.c());
+    for (word, slot) in [(" lhs = ", 0), (" rhs = ", 1)] {
+        printer.text(word);
+        printer.slot(op, slot);
+    }
+    printer.attr_dict(op, &NAMED_SLOTS);
+    for (before, (value, scale)) in [(" : ", a), (" * ", b)] {
+        printer.text(before);
+        printer.ty(module.ty(value));
+        if let Some(scale) = scale {
+            printer.text(", ");
+            printer.ty(module.ty(scale));
+        }
+    }
+    printer.text(" -> ");
+    printer.ty(module.ty(module.result(op, 0)));
+}
+
+fn parse_scaled(parser: &mut Parser<'_>) -> Result<Op, ParseError> {
+    let (a, a_scale) = scaled_operand(parser)?;
+    let (b, b_scale) = scaled_operand(parser)?;
+    let c = parser.operand()?;
+    let mut attrs: SmallVec<[Option<Attr>; 2]> = SmallVec::new();
+    for (slot, word) in ["lhs", "rhs"].into_iter().enumerate() {
+        parser.expect(word)?;
+        parser.expect("=")?;
+        attrs.push(Some(parser.slot(&DOT_SCALED.attrs[slot])?));
+    }
+    attrs.extend(DOT_SCALED.attrs[2..].iter().map(|spec| spec.default_attr()));
+    let given = i64::from(a_scale.is_some()) | i64::from(b_scale.is_some()) << 1;
+    attrs[NAMED_SLOTS[2]] = Some(Attr::int(given, Type::int(32)));
+    let entries = parser.optional_attr_dict()?;
+    check_scaled(parser, ":", a, a_scale)?;
+    check_scaled(parser, "*", b, b_scale)?;
+    parser.expect("->")?;
+    let result = parser.parse_type()?;
+    parser.check_types(&[c], &[result])?;
+    let operands = [Some(a), Some(b), Some(c), a_scale, b_scale].into_iter().flatten().collect();
+    let op = parser.append(&DOT_SCALED, OpInit { operands, results: smallvec![result], attrs, regions: 0 });
+    parser.set_attrs(op, entries)?;
+    Ok(op)
+}
+
+/// Reads `%a,` or `%a scale %s,`.
+fn scaled_operand(parser: &mut Parser<'_>) -> Result<(Value, Option<Value>), ParseError> {
+    let value = parser.operand()?;
+    let scale = if parser.accept("scale") { Some(parser.operand()?) } else { None };
+    parser.expect(",")?;
+    Ok((value, scale))
+}
+
+/// Reads the types of an operand and its scales.
+fn check_scaled(
+    parser: &mut Parser<'_>,
+    before: &str,
+    value: Value,
+    scale: Option<Value>,
+) -> Result<(), ParseError> {
+    parser.expect(before)?;
+    let ty = parser.parse_type()?;
+    parser.check_types(&[value], &[ty])?;
+    if let Some(scale) = scale {
+        parser.expect(",")?;
+        let ty = parser.parse_type()?;
+        parser.check_types(&[scale], &[ty])?;
+    }
+    Ok(())
 }
