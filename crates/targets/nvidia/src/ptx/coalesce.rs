@@ -1,8 +1,9 @@
 //! Lets registers that are copied into one another become one.
 //!
 //! Input: `loop(%a): … wgmma %b tied to %a …; bra loop(%b)`. Output: `%a` and `%b` are one register, and nothing is
-//! moved. Two registers join when no place needs both. Ties of inline assembly come first, then what loops carry, then
-//! other copies.
+//! moved. Two registers join when no place needs both. Ties of inline assembly come first, then copies from one piece of
+//! it to the next, then what loops carry, then other copies: sums must not be moved between a fence and the `wgmma` behind
+//! it, and if they must be moved at all, that is in front of the fence.
 
 use super::liveness::Liveness;
 use super::machine::{MFunction, MInst, Operand, Reg, Text};
@@ -16,6 +17,8 @@ type Segments = Vec<(u32, u32)>;
 struct Wishes {
     /// They must be.
     ties: Vec<(Reg, Reg)>,
+    /// One piece of assembly hands one to another.
+    chains: Vec<(Reg, Reg)>,
     /// A loop carries one to the other.
     loops: Vec<(Reg, Reg)>,
     /// One is copied to the other.
@@ -47,7 +50,8 @@ pub(crate) fn coalesce(
     let wishes = wishes(function, places);
     let mut classes = Classes { leaders: SecondaryMap::new() };
     classes.leaders.resize(function.regs.len());
-    let all = || wishes.ties.iter().chain(&wishes.loops).chain(&wishes.copies);
+    let Wishes { ties, chains, loops, copies } = &wishes;
+    let all = || ties.iter().chain(chains).chain(loops).chain(copies);
     if all().next().is_none() {
         return classes;
     }
@@ -66,16 +70,22 @@ pub(crate) fn coalesce(
 }
 
 fn wishes(function: &MFunction, places: &SecondaryMap<Block, usize>) -> Wishes {
-    let mut wishes = Wishes { ties: Vec::new(), loops: Vec::new(), copies: Vec::new() };
+    let mut wishes = Wishes { ties: Vec::new(), chains: Vec::new(), loops: Vec::new(), copies: Vec::new() };
+    // What assembly makes of a register that is tied to it.
+    let mut results: SecondaryMap<Reg, bool> = SecondaryMap::new();
     for (index, block) in function.blocks.iter().enumerate() {
         for inst in &block.insts {
             match (&inst.text, &inst.operands[..]) {
-                (Text::Copy, [Operand::Reg(to), Operand::Reg(from)]) => wishes.copies.push((*to, *from)),
+                (Text::Copy, [Operand::Reg(to), Operand::Reg(from)]) => match results[*from] {
+                    true => wishes.chains.push((*to, *from)),
+                    false => wishes.copies.push((*to, *from)),
+                },
                 (Text::Asm(asm), operands) => {
                     for (result, operand) in &asm.ties {
                         if let (Operand::Reg(a), Operand::Reg(b)) = (&operands[*result], &operands[*operand])
                         {
                             wishes.ties.push((*a, *b));
+                            results[*a] = true;
                         }
                     }
                 }
