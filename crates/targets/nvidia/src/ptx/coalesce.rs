@@ -1,9 +1,9 @@
 //! Lets registers that are copied into one another become one.
 //!
 //! Input: `loop(%a): … wgmma %b tied to %a …; bra loop(%b)`. Output: `%a` and `%b` are one register, and nothing is
-//! moved. Two registers join when no place needs both. Ties of inline assembly come first, then copies from one piece of
-//! it to the next, then what loops carry, then other copies: sums must not be moved between a fence and the `wgmma` behind
-//! it, and if they must be moved at all, that is in front of the fence.
+//! moved. Two registers join when no place needs both. Ties of inline assembly come first, then copies from one piece
+//! of it to the next, then what loops carry, then other copies: sums must not be moved between a fence and the
+//! `wgmma` behind it, and if they must be moved at all, that is in front of the fence.
 
 use super::liveness::Liveness;
 use super::machine::{MFunction, MInst, Operand, Reg, Text};
