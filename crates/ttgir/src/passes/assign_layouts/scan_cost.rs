@@ -9,7 +9,7 @@ use super::cost::{BARRIER, LANE_OPERATION, SHARED_BYTE, SHUFFLED_BYTE, work};
 
 /// From so many totals of warps and runs on lanes share them.
 const SHARED_TOTALS: u64 = 32;
-/// Conditions in a run, at most, that are counted in a word ([`scan`]).
+/// Conditions in a run, at most, that are counted in a word: as `scan_bits` of the lowering has it.
 const MOST_COUNTED: u64 = 2;
 
 /// A scan along a dimension with so many operations wherever two elements of so many bytes are combined; if it counts
