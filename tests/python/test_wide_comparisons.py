@@ -38,13 +38,13 @@ def expected(i, n):
     return np.stack([i < n, n >= i, i > n, n <= i, i == n, n != i])
 
 
-LIMITS = [-2**63, -2**63 + 5, -2**62 - 1, -2**32, -2**31 - 1, -2**30, -1, 0, 3, 127, 511, 512, 513, 2**30 + 2, 2**31 - 1,
-          2**31, 2**32 + 9, 2**62, 2**62 + 1, 2**63 - 1]
+LIMITS = [-2**63, -2**63 + 5, -2**62 - 1, -2**32, -2**31 - 1, -2**30, -1, 0, 3, 127, 511, 1023, 1024, 1025, 2**30 + 2,
+          2**31 - 1, 2**31, 2**32 + 9, 2**62, 2**62 + 1, 2**63 - 1]
 
 
-@pytest.mark.parametrize("scale", [512, 2**20 + 1, 2**31 - 1])
+@pytest.mark.parametrize("scale", [1024, 2**20 + 1, 2**31 - 1])
 def test_limits(rng, engine, scale):
-    block, programs = 512, 3
+    block, programs = 1024, 3
     for n in [*LIMITS, int(rng.integers(0, 3 * block)), 2 * scale + 100]:
         y = torch.full((programs, 6, block), 77, dtype=torch.int8)
         of_any[(programs, )](y, n, scale, block, num_warps=2)
@@ -54,7 +54,7 @@ def test_limits(rng, engine, scale):
 
 @pytest.mark.parametrize("row, shift", [(5, 9), (200, 33), (2**31 - 1, -2**31), (-2**31, 2**31 - 1), (1000, 0)])
 def test_limits_of_short_numbers(rng, engine, row, shift):
-    block, steps = 256, 3
+    block, steps = 512, 3
     y = torch.full((steps, 6, block), 77, dtype=torch.int8)
     of_short[(1, )](y, row, shift, steps, block, num_warps=1)
     i = np.arange(steps)[:, None] * block + np.arange(block) - 64 + 3
