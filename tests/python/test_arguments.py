@@ -247,9 +247,9 @@ def test_parameters_of_a_kernel_are_described():
 
 @triton.jit
 def typed(out_ptr, n: int, scale: float, flag: bool, wide: "double", count: np.int64, narrow: "int8_t"):
-    tl.static_assert(n.dtype == tl.int32 and scale.dtype == tl.float32 and flag.dtype == tl.int1)
+    tl.static_assert(scale.dtype == tl.float32 and flag.dtype == tl.int1)
     tl.static_assert(wide.dtype == tl.float64 and count.dtype == tl.int64 and narrow.dtype == tl.int8)
-    tl.store(out_ptr, n + scale / 2 + flag.to(tl.int32) + wide + count + narrow)
+    tl.store(out_ptr, scale / 2 + flag.to(tl.int32) + wide + count + narrow + n)
 
 
 @pytest.mark.parametrize("interpret", [False, True])
@@ -257,10 +257,11 @@ def test_types_of_python_and_c_in_annotations_are_those_of_the_arguments(interpr
     out = np.zeros(1)
     with triton.knobs.runtime.scope():
         triton.knobs.runtime.interpret = interpret
-        typed[(1, )](out, 1, 3, 2, 4, 5, 6)
-    assert out[0] == 1 + 1.5 + 1 + 4 + 5 + 6
+        for n in (1, 7, 2**40):
+            typed[(1, )](out, n, 3, 2, 4, 5, 6)
+            assert out[0] == n + 1.5 + 1 + 4 + 5 + 6
     with pytest.raises(TypeError):
-        typed[(1, )](out, 1.5, 3, True, 4, 5, 6)
+        typed[(1, )](out, 1, 3, True, 4, 5.5, 6)
 
 
 def nested(depth):

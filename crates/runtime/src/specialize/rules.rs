@@ -44,6 +44,10 @@ impl ParamRules {
             rules.constexpr = true;
             return rules;
         }
+        // Python's integers have any size, and one that is 1 is worth knowing: generated kernels write strides so.
+        if text == "int" {
+            return rules;
+        }
         let name = signature_name(text);
         let ty = frontend::signature::parse_type(&name);
         rules.fixed = ty.filter(|ty| *ty != Scalar::Number(DType::Void));

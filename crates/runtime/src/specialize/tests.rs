@@ -47,7 +47,9 @@ fn integers() {
 fn texts_of_annotations() {
     let pointer = |pointee, constant| Some(Scalar::Pointer(Pointer { pointee, constant }));
     let cases = [
-        ("int", Some(DType::Int32.into())),
+        ("int", None),
+        ("int*", pointer(DType::Int32, false)),
+        ("int32_t", Some(DType::Int32.into())),
         ("float", Some(DType::Fp32.into())),
         ("'bool'", Some(DType::Int1.into())),
         ("double", Some(DType::Fp64.into())),
