@@ -24,9 +24,8 @@ use crate::rows::Op;
 use crate::types::Type;
 use rustc_hash::FxHashMap;
 
-/// Comparisons that are worth a difference, where the other side is known to be small and where it is not. The
-/// difference takes as many instructions as four comparisons, one behind the other: a power of each element, whose
-/// loads wait for four masks, took a fifth longer with it (H200).
+/// Comparisons that are worth a difference, where the other side is known to be small and where it is not: the
+/// difference takes as many instructions as four of them, one behind the other.
 const FEWEST: usize = 8;
 const FEWEST_OF_ANY: usize = 12;
 /// Constants are smaller than this, and differences are cut to it.
