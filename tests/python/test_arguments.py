@@ -264,6 +264,20 @@ def test_types_of_python_and_c_in_annotations_are_those_of_the_arguments(interpr
         typed[(1, )](out, 1, 3, True, 4, 5.5, 6)
 
 
+@triton.jit
+def strided(x_ptr, y_ptr, stride: int, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK) * stride
+    tl.store(y_ptr + i, tl.load(x_ptr + i))
+
+
+def test_a_stride_of_one_is_known_where_it_is_called_an_int():
+    x, y = np.arange(1024, dtype=np.float32), np.zeros(1024, np.float32)
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.emulate = "cuda:90"
+        kernel = strided[(1, )](x, y, 1, BLOCK=1024)
+    assert np.array_equal(x, y) and "ld.global.v4" in kernel.asm["ptx"]
+
+
 def nested(depth):
     found = (1, )
     for _ in range(depth):
