@@ -27,6 +27,5 @@ def shapes(placeholder_ptr, n):
     g = tl.full([4], 1.5, tl.int32)  # error: cannot convert 1.5 to int32
     h, i, j = tl.split(a.reshape(4, 2))  # error: not enough values to unpack (expected 3, got 2)
     k = (1, 2)[2]  # error: tuple index 2 out of range for 2 elements
-    l = a[:, None, :]  # error: too many indices for tensor of rank 1
     o = tl.map_elementwise(same, n)  # error: map_elementwise needs a block, found scalars
     tl.store(placeholder_ptr, first)

@@ -53,12 +53,7 @@ impl Ctx<'_> {
             Val::Tuple(tuple) => tuple.items.clone(),
             other => vec![other.clone()],
         };
-        let rank = tensor.ty.shape.len();
-        let is_scalar = rank == 0;
-        let whole = |part: &Val| matches!(part, Val::Slice(slice) if slice.iter().all(Val::is_none));
-        if !is_scalar && parts.iter().filter(|part| whole(part)).count() > rank {
-            return Err(self.error(format!("too many indices for tensor of rank {rank}")));
-        }
+        let is_scalar = !tensor.ty.is_block();
         let mut result = tensor;
         for (dim, part) in parts.iter().enumerate() {
             match part {
@@ -68,8 +63,8 @@ impl Ctx<'_> {
                     let dim = if is_scalar { dim.min(result.ty.shape.len()) } else { dim };
                     result = self.expand_dims(result, dim)?;
                 }
-                // `scalar[:]` is the scalar, as it was before 3.9.
-                part if whole(part) => {}
+                // One too many changes nothing, as for the reference before 3.9: `scalar[:]`, `row[:, None, :]`.
+                Val::Slice(slice) if slice.iter().all(Val::is_none) => {}
                 Val::Poison => return Err(crate::codegen::Stop),
                 other => {
                     let message = format!(
