@@ -9,7 +9,7 @@
 use super::Slots;
 use super::prepared::{Prepared, is_near};
 use crate::specialize::{Argument, LaunchKey, ParamRules, near_word};
-use frontend::DType;
+use frontend::{DType, Scalar};
 use target::Extent;
 
 /// A value of a call, as an interface holds it.
@@ -64,6 +64,9 @@ pub enum Seen<O> {
     /// A number or `None`, and the value itself.
     Number(Argument, O),
 }
+
+/// What a float is, whether its annotation says so or there is none.
+const SINGLE: Scalar = Scalar::Number(DType::Fp32);
 
 /// A place in the call with what must be there.
 pub type Part<O> = (usize, Expected<O>);
@@ -126,7 +129,9 @@ impl<O> Prediction<O> {
                 Some(Expected::Memory(*rules, self.memory_word(rules, (dtype, address), || extent)))
             }
             Seen::Memory { .. } => None,
-            Seen::Number(Argument::Float(_), _) if rules.fixed.is_none() => Some(Expected::Float),
+            Seen::Number(Argument::Float(_), _) if matches!(rules.fixed, None | Some(SINGLE)) => {
+                Some(Expected::Float)
+            }
             Seen::Number(argument, object) => {
                 if let (Argument::Int(int), None) = (argument, rules.fixed)
                     && let Some(word) = rules.int_word(int, self.finest)

@@ -4,7 +4,7 @@ use super::prediction::float_slot;
 use super::{Context, Prediction, Prepared, Seen, Slots, Value, Variants};
 use crate::specialize::{Argument, FINEST, LaunchKey, ParamRules, decode};
 use crate::testing::FakeTarget;
-use frontend::{ArgSpec, DType, PyValue};
+use frontend::{ArgSpec, DType, PyValue, Scalar};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use target::Extent;
@@ -201,9 +201,31 @@ fn words_and_slots_are_those_of_the_rules() {
         }
     }
     for value in [0.0, -0.0, 0.1, 1e300, f64::NAN, f64::INFINITY] {
-        let slot = ParamRules::default().apply(Argument::Float(value), 0, &mut LaunchKey::new());
-        assert_eq!(slot.expect("a float"), Some(float_slot(value)));
+        // Annotated as what it is, it has the same words, so that the next launch is predicted all the same.
+        let single = ParamRules { fixed: Some(Scalar::Number(DType::Fp32)), ..ParamRules::default() };
+        let [plain, annotated] = [ParamRules::default(), single].map(|rules| {
+            let mut key = LaunchKey::new();
+            let slot = rules.apply(Argument::Float(value), 0, &mut key).expect("a float");
+            (slot, key)
+        });
+        assert_eq!(plain.0, Some(float_slot(value)));
+        assert_eq!(plain, annotated);
     }
+}
+
+#[test]
+fn floats_are_predicted_where_they_are_annotated_as_such() {
+    let context = context(true);
+    let single = ParamRules { fixed: Some(Scalar::Number(DType::Fp32)), ..ADDRESSES };
+    let mut prediction = Prediction::new(1, &prepared(&context, &[]));
+    let seen = Seen::Number(Argument::Float(0.5), Given::Float(0.5));
+    assert!(prediction.argument(Some(0), seen, &single));
+    let mut slots = Slots::new();
+    assert!(prediction.read(|_| Some(Given::Float(7.25)), &mut slots));
+    assert!(!prediction.read(|_| Some(Given::Int(7)), &mut Slots::new()));
+    let mut wanted = Slots::new();
+    wanted.extend(Some(float_slot(7.25)));
+    assert_eq!(slots, wanted);
 }
 
 #[test]
