@@ -273,7 +273,7 @@ def strided(x_ptr, y_ptr, stride: int, BLOCK: tl.constexpr):
 def test_a_stride_of_one_is_known_where_it_is_called_an_int():
     x, y = np.arange(1024, dtype=np.float32), np.zeros(1024, np.float32)
     with triton.knobs.runtime.scope():
-        triton.knobs.runtime.emulate = "cuda:90"
+        triton.knobs.runtime.interpret, triton.knobs.runtime.emulate = False, "cuda:90"
         kernel = strided[(1, )](x, y, 1, BLOCK=1024)
     assert np.array_equal(x, y) and "ld.global.v4" in kernel.asm["ptx"]
 
