@@ -177,3 +177,18 @@ fn lanes_share_what_is_much_work() {
         assert_eq!(plan.late.len(), if shared { warps } else { 0 });
     }
 }
+
+#[test]
+fn lanes_hand_over_half_of_what_they_have() {
+    let (source, dims) = (columns(5, 4), [Dim::REGISTER, Dim::LANE, Dim::WARP, Dim::BLOCK]);
+    let result =
+        source.restrict(&dims, &[Dim::block(1)]).rename_outs(&[(Dim::block(0), 5)]).expect("one dimension");
+    let halved = |work: Work| {
+        let plan = plan(&source, 0, &result, work).expect("sizes agree");
+        (plan.folds.len(), plan.folds.iter().filter(|fold| fold.halves).count())
+    };
+    let sum = Work { combine: 1, values: 1, halves: true, by_warp: true };
+    // Eight columns a lane, three exchanges: four, two and one of them, and no instruction for a part of the lanes.
+    assert_eq!(halved(sum), (3, 3));
+    assert_eq!(halved(Work { halves: false, ..sum }), (3, 0));
+}
