@@ -12,6 +12,7 @@ import tempfile
 from .build import _build, compile_so_from_src
 
 _LAUNCHER = """\
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -45,14 +46,18 @@ void assert_fail(const Context* context, uint64_t program, const char* message, 
                       std::string(message, bytes);
 }
 
+// What this process may count on: 16 MiB a core, as other machines' data lies in the cache of a large processor too.
 uint64_t last_level_cache() {
-#ifdef _SC_LEVEL3_CACHE_SIZE
+  uint64_t most = 32 << 20;
+#if defined(_SC_NPROCESSORS_ONLN) && defined(_SC_LEVEL3_CACHE_SIZE)
+  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  if (cores > 0) most = static_cast<uint64_t>(cores) * (16 << 20);
   for (int level : {_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
     const long bytes = sysconf(level);
-    if (bytes > 0) return static_cast<uint64_t>(bytes);
+    if (bytes > 0) return std::min(static_cast<uint64_t>(bytes), most);
   }
 #endif
-  return 32 << 20;
+  return most;
 }
 
 // Memory of a thread, kept between launches.

@@ -51,7 +51,8 @@ pub struct LaunchContext {
     pub assert_fail: AssertFn,
     /// Says whether the launch is to be given up.
     pub poll: PollFn,
-    /// Bytes of the last-level cache: a launch that stores more may store past the caches.
+    /// Bytes of the last-level cache that this process may count on: a launch that stores more may store past the
+    /// caches.
     pub last_level_cache: u64,
     /// Where the callbacks keep what is reported to them; compiled code leaves it alone.
     pub outcome: *const Outcome,

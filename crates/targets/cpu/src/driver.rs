@@ -165,7 +165,7 @@ impl LoadedKernel for Kernel {
             print: outcome::print,
             assert_fail: outcome::assert_fail,
             poll: outcome::poll,
-            last_level_cache: Processor::host().caches.last,
+            last_level_cache: Processor::host().caches.last_of(topology::allowed_cpus().len()),
             outcome: &outcome,
             watch: &watch,
         };

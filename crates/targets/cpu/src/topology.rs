@@ -100,8 +100,19 @@ pub struct Caches {
     pub l1: u64,
     /// The second.
     pub l2: u64,
-    /// The last.
+    /// The last, whole.
     pub last: u64,
+}
+
+/// What a core counts on in a last cache that all cores share. Virtual machines with few cores of a large processor are
+/// told the size of its whole cache, in which their neighbours' data lies as well.
+const OF_A_CORE: u64 = 16 << 20;
+
+impl Caches {
+    /// Bytes of the last cache that so many cores may count on.
+    pub(crate) fn last_of(&self, cores: usize) -> u64 {
+        self.last.min(OF_A_CORE.saturating_mul(cores as u64))
+    }
 }
 
 /// The data caches of the first allowed core.
@@ -167,6 +178,15 @@ pub(crate) fn memory_bytes() -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn few_cores_count_on_a_part_of_a_large_cache() {
+        let caches = |last| Caches { l1: 48 << 10, l2: 2 << 20, last };
+        assert_eq!(caches(260 << 20).last_of(2), 32 << 20);
+        assert_eq!(caches(260 << 20).last_of(52), 260 << 20);
+        assert_eq!(caches(8 << 20).last_of(1), 8 << 20);
+        assert_eq!(caches(260 << 20).last_of(usize::MAX), 260 << 20);
+    }
 
     #[test]
     fn quotas_round_up_and_may_be_absent() {
