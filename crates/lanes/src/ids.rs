@@ -31,6 +31,17 @@ fn runs(bases: &[u32]) -> (Vec<Run>, Vec<(u32, u32)>) {
     (runs, others)
 }
 
+/// The bases of an input along an output.
+fn bases_along(layout: &LinearLayout, dim: Dim, index: usize) -> Vec<u32> {
+    layout.bases(dim).iter().map(|basis| basis[index].1).collect()
+}
+
+/// Whether the first of some bits goes to the bit behind that of the last of others.
+fn goes_on(bits: &[u32], next: &[u32]) -> bool {
+    let ends = bits.last().zip(next.first());
+    ends.is_some_and(|(&last, &first)| last.is_power_of_two() && u64::from(first) == 2 * u64::from(last))
+}
+
 impl Cx<'_> {
     /// The number of this thread block in its cluster; zero without clusters.
     pub fn block_id(&mut self) -> Value {
@@ -125,21 +136,22 @@ impl Cx<'_> {
     /// Applies a layout to values: for each output dimension in order, the combination of its bases. Inputs that are
     /// not given are at zero. All values are `i32`.
     pub fn apply_layout(&mut self, layout: &LinearLayout, inputs: &[(Dim, Value)]) -> SmallVec<[Value; 4]> {
-        let outs: Vec<Dim> = layout.outs().iter().map(|(dim, _)| dim).collect();
-        let mut results = SmallVec::new();
-        for (index, _) in outs.iter().enumerate() {
-            let mut result = self.b.i32(0);
-            let mut taken = 0u32;
-            for &(dim, value) in inputs {
-                let bases: Vec<u32> = layout.bases(dim).iter().map(|basis| basis[index].1).collect();
-                let (part, bits) = self.spread_bits(value, &bases);
-                // Parts without a common bit are joined alike by `or` and `xor`; sums of them need no carry.
-                result = if taken & bits == 0 { self.b.or(result, part) } else { self.b.xor(result, part) };
-                taken |= bits;
-            }
-            results.push(result);
+        let parts =
+            |index: usize| inputs.iter().map(move |&(dim, value)| (value, bases_along(layout, dim, index)));
+        (0..layout.outs().iter().count()).map(|index| self.combine_parts(parts(index))).collect()
+    }
+
+    /// The combination of values that are spread by bases of their own, one basis a bit.
+    fn combine_parts(&mut self, parts: impl Iterator<Item = (Value, Vec<u32>)>) -> Value {
+        let mut result = self.b.i32(0);
+        let mut taken = 0u32;
+        for (value, bases) in parts {
+            let (part, bits) = self.spread_bits(value, &bases);
+            // Parts without a common bit are joined alike by `or` and `xor`; sums of them need no carry.
+            result = if taken & bits == 0 { self.b.or(result, part) } else { self.b.xor(result, part) };
+            taken |= bits;
         }
-        results
+        result
     }
 
     /// The bits of a value moved to where their bases say, and which bits that may set.
@@ -185,14 +197,17 @@ impl Cx<'_> {
     /// layout with the inputs register, lane, warp, block.
     pub fn lane_positions(&mut self, layout: &LinearLayout) -> SmallVec<[Value; 4]> {
         let ids = self.ids();
-        let mut inputs: SmallVec<[(Dim, Value); 3]> = SmallVec::new();
-        inputs.push((Dim::LANE, ids.lane));
-        inputs.push((Dim::WARP, ids.warp));
-        if layout.ins().bits(Dim::BLOCK) > 0 {
-            let block = self.block_id();
-            inputs.push((Dim::BLOCK, block));
-        }
-        self.apply_layout(layout, &inputs)
+        let block = (layout.ins().bits(Dim::BLOCK) > 0).then(|| self.block_id());
+        let position = |index: usize| {
+            let (lane, warp) = (bases_along(layout, Dim::LANE, index), bases_along(layout, Dim::WARP, index));
+            // Where warps go on where lanes end, the number of the thread says both at once.
+            let parts = match goes_on(&lane, &warp) {
+                true => vec![(ids.thread, [lane, warp].concat())],
+                false => vec![(ids.lane, lane), (ids.warp, warp)],
+            };
+            parts.into_iter().chain(block.map(|block| (block, bases_along(layout, Dim::BLOCK, index))))
+        };
+        (0..layout.outs().iter().count()).map(|index| self.combine_parts(position(index))).collect()
     }
 
     /// The position along each dimension of the element in each register.

@@ -69,6 +69,7 @@ pub fn registry() -> &'static ir::Registry {
 pub static PASSES: &[&ir::pass::PassRow] = &[
     &from_ttir::BOX_LOADS,
     &from_ttir::KEEP_DESCRIPTORS,
+    &from_ttir::BRANCH_POWERS,
     &from_ttir::EXPAND_CAT,
     &from_ttir::LOAD_ONCE,
     &from_ttir::SQUEEZE_BOXES,

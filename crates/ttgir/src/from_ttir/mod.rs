@@ -18,6 +18,7 @@ mod map_parts;
 mod maps;
 mod pairs;
 mod persist;
+mod powers;
 mod scaled;
 mod squeeze_boxes;
 
@@ -35,6 +36,7 @@ pub use pairs::{HALVED, PAIRS, pairs};
 pub(crate) use pairs::{PAIR, is_halved};
 pub(crate) use persist::PERSIST;
 pub use persist::{PERSISTENCE, PROGRAMS, persistence, programs_param};
+pub(crate) use powers::BRANCH_POWERS;
 pub(crate) use scaled::EXPAND_SCALED;
 pub(crate) use squeeze_boxes::SQUEEZE_BOXES;
 
@@ -60,6 +62,7 @@ static FORMS: &[&PassRow] = &[
     &KEEP_DESCRIPTORS,
     &EXPAND_DESCRIPTORS,
     &SQUEEZE_BOXES,
+    &BRANCH_POWERS,
     &SPLIT_PRECISION,
     &PERSIST,
     &PAIR,

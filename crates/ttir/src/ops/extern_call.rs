@@ -2,7 +2,7 @@
 
 use crate::types::VALUE_LIKE;
 use ir::view::Str;
-use ir::{DeclaredKey, Effect, Format, Infer, LayoutRule, OpRow, Rates, Traits};
+use ir::{DeclaredKey, Effect, Format, Infer, LayoutRule, OpRow, Rates, Traits, Value};
 
 /// Rows of this file.
 pub(super) const ROWS: &[&OpRow] = &[&EXTERN_ELEMENTWISE, &INLINE_ASM];
@@ -25,6 +25,13 @@ const SUFFIXES: [&str; 3] = ["_f16", "_f32", "_f64"];
 pub fn plain_symbol(symbol: &str) -> &str {
     let name = PREFIXES.iter().find_map(|prefix| symbol.strip_prefix(prefix)).unwrap_or(symbol);
     SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
+}
+
+/// The base and the exponent of a call that is a power.
+pub fn power_of(call: ExternElementwiseOp<'_>) -> Option<(Value, Value)> {
+    let &[x, y] = call.srcs() else { return None };
+    let is_power = matches!(plain_symbol(call.symbol()), "pow" | "powf" | "powi" | "powif" | "pown");
+    (is_power && call.module.ty(x) == call.module.ty(call.result())).then_some((x, y))
 }
 
 /// A function of a maths library.
