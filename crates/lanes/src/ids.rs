@@ -36,10 +36,11 @@ fn bases_along(layout: &LinearLayout, dim: Dim, index: usize) -> Vec<u32> {
     layout.bases(dim).iter().map(|basis| basis[index].1).collect()
 }
 
-/// Whether the first of some bits goes to the bit behind that of the last of others.
+/// Whether some bits go to the bits that follow on that of the last of others.
 fn goes_on(bits: &[u32], next: &[u32]) -> bool {
-    let ends = bits.last().zip(next.first());
-    ends.is_some_and(|(&last, &first)| last.is_power_of_two() && u64::from(first) == 2 * u64::from(last))
+    let follows = |pair: &[u32]| pair[0].is_power_of_two() && u64::from(pair[1]) == 2 * u64::from(pair[0]);
+    let behind: Vec<u32> = bits.last().iter().copied().chain(next).copied().collect();
+    behind.len() > 1 && behind.len() == next.len() + 1 && behind.windows(2).all(follows)
 }
 
 impl Cx<'_> {
@@ -200,7 +201,8 @@ impl Cx<'_> {
         let block = (layout.ins().bits(Dim::BLOCK) > 0).then(|| self.block_id());
         let position = |index: usize| {
             let (lane, warp) = (bases_along(layout, Dim::LANE, index), bases_along(layout, Dim::WARP, index));
-            // Where warps go on where lanes end, the number of the thread says both at once.
+            // Where warps go on where lanes end, the number of the thread says both at once. With a mask it does not
+            // save an instruction, and the number of the warp is one for all lanes.
             let parts = match goes_on(&lane, &warp) {
                 true => vec![(ids.thread, [lane, warp].concat())],
                 false => vec![(ids.lane, lane), (ids.warp, warp)],

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use target::{
     Artifact, CompileOptions, DeviceFacts, GivenStage, LaunchFacts, OptionValue, StageObserver, TargetError,
 };
+use ttgir::Machine;
 use ttir::ops::func::kernel_of;
 
 /// The stages that may be overridden.
@@ -141,7 +142,7 @@ impl<'a> Compile<'a> {
 
     /// From code of a lane to PTX.
     fn code(mut self, code: Code) -> Result<Artifact, TargetError> {
-        let Code { layouts, module, given, params, kernel, fewer_stages, spare_stages } = code;
+        let Code { layouts, mut module, given, params, kernel, fewer_stages, spare_stages } = code;
         let wrong = |message| TargetError::Compile { message, location: None };
         let of = kernel_of(&layouts).map_err(wrong)?;
         let maps = maps::of_kernel(&layouts, of.op).map_err(wrong)?;
@@ -150,6 +151,10 @@ impl<'a> Compile<'a> {
         let pairs = maps::pairs(&layouts, of.op).map_err(wrong)?;
         let persistent = ttgir::programs_param(&layouts, of.entry()).is_some();
         let (arch, options) = (self.nvidia.arch, self.options);
+        let shared = kernel.shared_bytes.max(self.min_shared()?);
+        if is_alone(shared, self.nvidia.lanes.machine) {
+            take_registers(&mut module, &kernel.name);
+        }
         let written = self.shared.time(stage::PTX, |_| {
             let how = ptx::Options {
                 has_lines: !options.flag(knob::NO_LINES),
@@ -161,7 +166,6 @@ impl<'a> Compile<'a> {
             ptx::emit(&module, &how).map_err(|errors| not_written(&errors))
         })?;
         let name = written.kernels.first().cloned().expect("PTX of a module with a kernel has one");
-        let shared = kernel.shared_bytes.max(self.min_shared()?);
         check_shared(u64::from(shared), self.nvidia.lanes.machine)?;
         let kernel = lanes::Facts { shared_bytes: shared, ..kernel };
         let mut facts = Facts {
@@ -284,6 +288,23 @@ fn version(options: &CompileOptions) -> Result<Option<Version>, TargetError> {
             }),
         },
         _ => Ok(None),
+    }
+}
+
+/// Whether a program that takes so much shared memory has its SM for itself.
+fn is_alone(shared_bytes: u32, machine: &Machine) -> bool {
+    2 * (u64::from(shared_bytes) + u64::from(machine.reserved_shared_bytes))
+        > u64::from(machine.sm_shared_bytes)
+}
+
+/// Lets a kernel take the registers that no other program could use: the assembler knows nothing of shared memory that
+/// the launch asks for, and would leave registers for a second program.
+fn take_registers(module: &mut llir::Module, name: &str) {
+    let function = module.find(name).and_then(|id| module.function_mut(id));
+    if let Some(kernel) = function.and_then(|function| function.kernel.as_mut())
+        && kernel.max_registers.is_none()
+    {
+        kernel.min_blocks.get_or_insert(1);
     }
 }
 
