@@ -11,6 +11,7 @@ __all__ = [
     "MissingTool",
     "OptionError",
     "OutOfResources",
+    "OutsideKernelError",
     "PTXASError",
     "TritonError",
     "UnsupportedLanguageConstruct",
@@ -122,6 +123,11 @@ class InterpreterError(TritonError, RuntimeError):
 class InterpretedCompilationError(CompilationError, InterpreterError):
     """An operation that cannot be compiled, called by a kernel whose body Python runs: an error of the interpreter there, and what any
     other launch of the kernel raises."""
+
+
+class OutsideKernelError(TritonError, RuntimeError, ValueError):
+    """An operation of the language was called where no kernel runs. Triton raises a ``ValueError`` for operations, and a
+    ``RuntimeError`` for functions of the library."""
 
 
 class OptionError(TritonError, ValueError, AssertionError):

@@ -217,3 +217,9 @@ def test_the_message_of_a_static_assertion_that_holds_is_not_made():
     failure = triton.compiler.errors.CompileTimeAssertionFailure
     with pytest.raises(failure, match="failed to evaluate assertion message"):
         a_message_of_a_value[(1, )](out, 3, 8)
+
+
+@pytest.mark.parametrize("operation, cause", [(lambda: tl.arange(0, 4), ValueError), (lambda: tl.sum(3, 0), RuntimeError)])
+def test_operations_outside_of_a_kernel(operation, cause):
+    with pytest.raises(cause, match="Did you forget to add @triton.jit"):
+        operation()
