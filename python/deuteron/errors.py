@@ -1,5 +1,7 @@
 """Every exception that Deuteron raises. The native module raises these same classes."""
 
+import builtins
+
 __all__ = [
     "AutotunerError",
     "CompilationError",
@@ -9,6 +11,7 @@ __all__ = [
     "MissingTool",
     "OptionError",
     "OutOfResources",
+    "OutsideKernelError",
     "PTXASError",
     "TritonError",
     "UnsupportedLanguageConstruct",
@@ -17,6 +20,10 @@ __all__ = [
 
 class TritonError(Exception):
     """The base of all errors of the language and its runtime."""
+
+
+class IncompatibleTypeErrorImpl(TypeError):
+    """Two types have no common one."""
 
 
 class CompilationError(TritonError):
@@ -34,13 +41,14 @@ class CompilationError(TritonError):
     source_line_count_max_in_message = 12
 
     def __init__(self, src=None, node=None, error_message=None, *, message=None, filename="", lineno=0, col=0,
-                 source_line="", at=None, calls=()):
+                 source_line="", at=None, calls=(), cause="ValueError"):
         if node is None and error_message is None:
             rendered = src or message or ""
             if at is not None:
                 line, column = calls[-1][0] if calls else at
-                rendered += f"\nat {line}:{column}:\n{message}"
-                self.__cause__ = _cause(type(self), message, at, source_line, calls)
+                plain = _plain_cause(type(self), message, cause)
+                rendered += f"\nat {line}:{column}:\n{message if plain is None else repr(plain)}"
+                self.__cause__ = _cause(type(self), plain, at, source_line, message, calls)
         else:
             lineno = getattr(node, "lineno", lineno)
             col = getattr(node, "col_offset", col)
@@ -61,11 +69,15 @@ class CompilationError(TritonError):
         return _restore, (type(self), str(self), dict(self.__dict__, node=None))
 
 
-def _cause(kind, message, at, source_line, calls):
-    """What the reference chains below an error: one error a call, and below the innermost what a function of Python raised."""
-    cause = None
-    if kind in (CompilationError, InterpretedCompilationError):
-        cause = _plain_kind(message)(message)
+def _plain_cause(kind, message, name):
+    """What Python raises for an error, unless its own class says it already."""
+    if kind not in (CompilationError, InterpretedCompilationError):
+        return None
+    return getattr(builtins, name, IncompatibleTypeErrorImpl)(message)
+
+
+def _cause(kind, cause, at, source_line, message, calls):
+    """What the reference chains below an error: one error a call, and below the innermost what Python raises."""
     if not calls:
         return cause
     places = [(at, source_line, message), *((at, text, "") for at, text in calls[:-1])]
@@ -74,16 +86,6 @@ def _cause(kind, message, at, source_line, calls):
         error.__cause__ = cause
         cause = error
     return cause
-
-
-def _plain_kind(message):
-    """The class of Python's own that fits an error best."""
-    if message.endswith("is not defined"):
-        return NameError
-    if "has no attribute" in message:
-        return AttributeError
-    types = ("operand type", "operands of type", "Expected dtype", "argument", "cannot convert", "cannot cast")
-    return TypeError if any(words in message for words in types) else ValueError
 
 
 def _restore(kind, rendered, state):
@@ -121,6 +123,11 @@ class InterpreterError(TritonError, RuntimeError):
 class InterpretedCompilationError(CompilationError, InterpreterError):
     """An operation that cannot be compiled, called by a kernel whose body Python runs: an error of the interpreter there, and what any
     other launch of the kernel raises."""
+
+
+class OutsideKernelError(TritonError, RuntimeError, ValueError):
+    """An operation of the language was called where no kernel runs. Triton raises a ``ValueError`` for operations, and a
+    ``RuntimeError`` for functions of the library."""
 
 
 class OptionError(TritonError, ValueError, AssertionError):

@@ -34,7 +34,7 @@ def calls(ptr, n, K: tl.constexpr):
     h = tl.load(ptr, maks=n > 1)  # error: load() got an unexpected keyword argument 'maks'
     i = tl.load()  # error: load() missing required argument: 'pointer'
     j = host(n)  # error: `host` (a value that is not known without running Python) cannot be called in a kernel
-    k = K(n)  # error: constexpr[4] cannot be called
+    k = K(n)  # error: 'int' object is not callable: constexpr[4]
     m = n.shape.nothing  # error: 'tuple' object has no attribute 'nothing'
     tl.static_assert(K == 5, f"K is {K}")  # error: K is 4
     tl.static_assert(n == 5)  # error: Assertion condition could not be determined at compile-time

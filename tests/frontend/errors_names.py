@@ -15,8 +15,8 @@ def names(ptr, n, BLOCK: tl.constexpr):
     w = n + plain  # error: Cannot access global variable plain
     if n > 3:
         inside = n
-    tl.store(ptr, inside)  # error: `inside` is only defined in one arm of the `if`
+    tl.store(ptr, inside)  # error: inside is not defined: only one arm of the `if`
     for i in range(n):
         last = i
-    tl.store(ptr, last)  # error: `last` is only defined inside the loop
+    tl.store(ptr, last)  # error: last is not defined: only the loop on line
     tl.store(ptr + z, w)

@@ -37,4 +37,4 @@ def unsupported(ptr, n):
         n -= 1
     else:
         pass
-    print = len(3)  # error: constexpr[3] has no len()
+    print = len(3)  # error: object of type 'int' has no len(): constexpr[3]

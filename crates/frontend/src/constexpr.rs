@@ -3,6 +3,8 @@
 //! This is what constexpr expressions, shapes and `if` conditions are computed with. Integers are exact up to 127 bits;
 //! beyond that is an error, not a wrong number.
 
+use crate::diagnostic::{Cause, Fault};
+use crate::lengths;
 use crate::value::PyValue;
 use ruff_python_ast::{CmpOp, Operator, UnaryOp};
 use std::cmp::Ordering;
@@ -55,47 +57,12 @@ pub(crate) fn as_float(value: &PyValue) -> Option<f64> {
 }
 
 /// What is said of integers beyond that.
-pub(crate) fn too_large() -> String {
-    "integer constant too large: constants have at most 127 bits".to_string()
-}
-
-/// The most elements of a tuple, and bytes of a text, that repeating one may give.
-const MAX_REPEATED: usize = 1 << 20;
-
-/// How often something of a length is repeated by `* count`: never where the count is negative.
-pub(crate) fn repetitions(count: i128, length: usize) -> Result<usize, String> {
-    if length == 0 {
-        return Ok(0);
-    }
-    let count = usize::try_from(count.max(0)).unwrap_or(usize::MAX);
-    match count.checked_mul(length) {
-        Some(total) if total <= MAX_REPEATED => Ok(count),
-        _ => Err(format!("the result of `*` is too large: it may have at most {MAX_REPEATED} elements")),
-    }
-}
-
-/// Whether something of one length may be put behind something of another.
-pub(crate) fn joined(left: usize, right: usize) -> Result<(), String> {
-    match left.checked_add(right) {
-        Some(total) if total <= MAX_REPEATED => Ok(()),
-        _ => Err(format!("the result of `+` is too large: it may have at most {MAX_REPEATED} elements")),
-    }
-}
-
-/// How many numbers a range has; none where its step is zero.
-pub(crate) fn range_length(start: i128, end: i128, step: i128) -> Option<u128> {
-    let is_empty = if step > 0 { start >= end } else { start <= end };
-    let last = start.abs_diff(end).saturating_sub(1).checked_div(step.unsigned_abs())?;
-    Some(if is_empty { 0 } else { last + 1 })
-}
-
-/// A number of a range: it lies between the ends, even where the way to it does not.
-pub(crate) fn range_element(start: i128, step: i128, index: u128) -> i128 {
-    start.wrapping_add(step.wrapping_mul(index.cast_signed()))
+pub(crate) fn too_large() -> Fault {
+    Cause::Overflow.says("integer constant too large: constants have at most 127 bits")
 }
 
 /// A binary operation.
-pub(crate) fn binary(op: Operator, left: &PyValue, right: &PyValue) -> Result<PyValue, String> {
+pub(crate) fn binary(op: Operator, left: &PyValue, right: &PyValue) -> Result<PyValue, Fault> {
     if let (Some(a), Some(b)) = (number(left), number(right)) {
         if let (PyValue::Bool(a), PyValue::Bool(b)) = (left, right) {
             match op {
@@ -114,37 +81,43 @@ pub(crate) fn binary(op: Operator, left: &PyValue, right: &PyValue) -> Result<Py
     }
     match (op, left, right) {
         (Operator::Add, PyValue::Str(a), PyValue::Str(b)) => {
-            joined(a.len(), b.len())?;
+            lengths::joined(a.len(), b.len())?;
             Ok(PyValue::str(&format!("{a}{b}")))
         }
         (Operator::Add, PyValue::Tuple(a), PyValue::Tuple(b)) => {
-            joined(a.items.len(), b.items.len())?;
+            lengths::joined(a.items.len(), b.items.len())?;
             Ok(PyValue::tuple(a.items.iter().chain(&b.items).cloned().collect()))
         }
         (Operator::Mult, PyValue::Tuple(tuple), count) | (Operator::Mult, count, PyValue::Tuple(tuple))
             if as_int(count).is_some() =>
         {
-            let count = repetitions(as_int(count).expect("it was asked"), tuple.items.len())?;
+            let count = lengths::repetitions(as_int(count).expect("it was asked"), tuple.items.len())?;
             let items = std::iter::repeat_n(&tuple.items, count).flatten().cloned().collect();
             Ok(PyValue::tuple(items))
         }
         (Operator::Mult, PyValue::Str(text), count) | (Operator::Mult, count, PyValue::Str(text))
             if as_int(count).is_some() =>
         {
-            let count = repetitions(as_int(count).expect("it was asked"), text.len())?;
+            let count = lengths::repetitions(as_int(count).expect("it was asked"), text.len())?;
             Ok(PyValue::str(&text.repeat(count)))
         }
-        _ => Err(format!(
+        _ => Err(Cause::Type.says(format!(
             "unsupported operand type(s) for {}: '{}' and '{}'",
             op.as_str(),
             left.type_name(),
             right.type_name()
-        )),
+        ))),
     }
 }
 
-fn int_binary(op: Operator, a: i128, b: i128) -> Result<PyValue, String> {
-    let zero = || if op == Operator::Mod { "integer modulo by zero" } else { "division by zero" }.to_string();
+fn int_binary(op: Operator, a: i128, b: i128) -> Result<PyValue, Fault> {
+    let zero = || {
+        Cause::ZeroDivision.says(match op {
+            Operator::Mod => "integer modulo by zero",
+            Operator::FloorDiv => "integer division or modulo by zero",
+            _ => "division by zero",
+        })
+    };
     let value = match op {
         Operator::Add => a.checked_add(b),
         Operator::Sub => a.checked_sub(b),
@@ -165,22 +138,24 @@ fn int_binary(op: Operator, a: i128, b: i128) -> Result<PyValue, String> {
             Some(if b % 2 == 0 { a.pow(2).max(i128::from(b == 0)) } else { a })
         }
         Operator::Pow => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)),
-        Operator::LShift | Operator::RShift if b < 0 => return Err("negative shift count".to_string()),
+        Operator::LShift | Operator::RShift if b < 0 => return Err("negative shift count".into()),
         Operator::LShift if b < 127 => a.checked_mul(1 << b),
         Operator::LShift => (a == 0).then_some(0),
         Operator::RShift => Some(a >> b.min(127)),
         Operator::BitAnd => Some(a & b),
         Operator::BitOr => Some(a | b),
         Operator::BitXor => Some(a ^ b),
-        Operator::MatMult => return Err("unsupported operand type(s) for @: 'int' and 'int'".to_string()),
+        Operator::MatMult => {
+            return Err(Cause::Type.says("unsupported operand type(s) for @: 'int' and 'int'"));
+        }
     };
     value.map(PyValue::Int).ok_or_else(too_large)
 }
 
-fn float_binary(op: Operator, a: f64, b: f64) -> Result<PyValue, String> {
+fn float_binary(op: Operator, a: f64, b: f64) -> Result<PyValue, Fault> {
     let divided = matches!(op, Operator::Div | Operator::FloorDiv | Operator::Mod);
     if divided && b == 0.0 {
-        return Err("float division by zero".to_string());
+        return Err(Cause::ZeroDivision.says("float division by zero"));
     }
     let floor_mod = || match a % b {
         0.0 => 0f64.copysign(b),
@@ -198,7 +173,10 @@ fn float_binary(op: Operator, a: f64, b: f64) -> Result<PyValue, String> {
         },
         Operator::Mod => floor_mod(),
         Operator::Pow => float_power(a, b)?,
-        _ => return Err(format!("unsupported operand type(s) for {}: 'float' and 'float'", op.as_str())),
+        _ => {
+            return Err(Cause::Type
+                .says(format!("unsupported operand type(s) for {}: 'float' and 'float'", op.as_str())));
+        }
     };
     Ok(PyValue::Float(value))
 }
@@ -219,24 +197,25 @@ fn true_quotient(a: i128, b: i128) -> f64 {
 }
 
 /// `a ** b` of floats.
-fn float_power(a: f64, b: f64) -> Result<f64, String> {
+fn float_power(a: f64, b: f64) -> Result<f64, Fault> {
     if a == 0.0 && b < 0.0 {
-        return Err("0.0 cannot be raised to a negative power".to_string());
+        return Err(Cause::ZeroDivision.says("0.0 cannot be raised to a negative power"));
     }
     if a < 0.0 && a.is_finite() && b.is_finite() && b.fract() != 0.0 {
         return Err(format!(
             "{} ** {} is a complex number, which kernels do not have",
             float_text(a),
             float_text(b)
-        ));
+        )
+        .into());
     }
     let value = a.powf(b);
     let is_over = value.is_infinite() && a.is_finite() && b.is_finite();
-    if is_over { Err("the result of `**` is too large for a float".to_string()) } else { Ok(value) }
+    if is_over { Err(Cause::Overflow.says("the result of `**` is too large for a float")) } else { Ok(value) }
 }
 
 /// A unary operation.
-pub(crate) fn unary(op: UnaryOp, operand: &PyValue) -> Result<PyValue, String> {
+pub(crate) fn unary(op: UnaryOp, operand: &PyValue) -> Result<PyValue, Fault> {
     match (op, number(operand)) {
         (UnaryOp::Not, _) => Ok(PyValue::Bool(!truth(operand))),
         (UnaryOp::UAdd, Some(Number::Int(value))) => Ok(PyValue::Int(value)),
@@ -246,16 +225,20 @@ pub(crate) fn unary(op: UnaryOp, operand: &PyValue) -> Result<PyValue, String> {
         (UnaryOp::Invert, Some(Number::Int(value))) => Ok(PyValue::Int(!value)),
         (UnaryOp::UAdd, Some(Number::Float(value))) => Ok(PyValue::Float(value)),
         (UnaryOp::USub, Some(Number::Float(value))) => Ok(PyValue::Float(-value)),
-        _ => Err(format!("bad operand type for unary {}: '{}'", op.as_str(), operand.type_name())),
+        _ => Err(Cause::Type.says(format!(
+            "bad operand type for unary {}: '{}'",
+            op.as_str(),
+            operand.type_name()
+        ))),
     }
 }
 
 /// `abs(value)`.
-pub(crate) fn absolute(value: &PyValue) -> Result<PyValue, String> {
+pub(crate) fn absolute(value: &PyValue) -> Result<PyValue, Fault> {
     match number(value) {
         Some(Number::Int(value)) => value.checked_abs().map(PyValue::Int).ok_or_else(too_large),
         Some(Number::Float(value)) => Ok(PyValue::Float(value.abs())),
-        None => Err(format!("bad operand type for abs(): '{}'", value.type_name())),
+        None => Err(Cause::Type.says(format!("bad operand type for abs(): '{}'", value.type_name()))),
     }
 }
 
@@ -286,10 +269,11 @@ pub(crate) fn identical(left: &PyValue, right: &PyValue) -> bool {
 }
 
 /// A comparison other than `is`.
-pub(crate) fn compare(op: CmpOp, left: &PyValue, right: &PyValue) -> Result<bool, String> {
+pub(crate) fn compare(op: CmpOp, left: &PyValue, right: &PyValue) -> Result<bool, Fault> {
     let unsupported = || {
         let (left, right) = (left.type_name(), right.type_name());
-        format!("'{}' is not supported between '{left}' and '{right}'", op.as_str())
+        Cause::Type
+            .says(format!("'{}' not supported between instances of '{left}' and '{right}'", op.as_str()))
     };
     match op {
         CmpOp::Eq => return Ok(equal(left, right)),
@@ -349,56 +333,58 @@ fn order_of_numbers(left: Number, right: Number) -> Option<Ordering> {
 }
 
 /// `int(value)`.
-pub(crate) fn to_int(value: &PyValue) -> Result<PyValue, String> {
+pub(crate) fn to_int(value: &PyValue) -> Result<PyValue, Fault> {
     match (number(value), value) {
         (Some(Number::Int(value)), _) => Ok(PyValue::Int(value)),
         (Some(Number::Float(value)), _) if value.is_finite() && value.abs() < 1e38 => {
             Ok(PyValue::Int(value.trunc() as i128))
         }
         (Some(Number::Float(value)), _) => {
-            Err(format!("cannot convert float {} to integer", float_text(value)))
+            Err(format!("cannot convert float {} to integer", float_text(value)).into())
         }
         (None, PyValue::Str(text)) => text
             .trim()
             .parse()
             .map(PyValue::Int)
-            .map_err(|_| format!("invalid literal for int() with base 10: '{text}'")),
-        _ => Err(format!("int() argument must be a string or a number, not '{}'", value.type_name())),
+            .map_err(|_| Fault::from(format!("invalid literal for int() with base 10: '{text}'"))),
+        _ => Err(Cause::Type
+            .says(format!("int() argument must be a string or a number, not '{}'", value.type_name()))),
     }
 }
 
 /// `float(value)`.
-pub(crate) fn to_float(value: &PyValue) -> Result<PyValue, String> {
+pub(crate) fn to_float(value: &PyValue) -> Result<PyValue, Fault> {
     if let PyValue::Str(text) = value {
         let lower = text.trim().to_ascii_lowercase();
         return lower
             .parse()
             .map(PyValue::Float)
-            .map_err(|_| format!("could not convert string to float: '{text}'"));
+            .map_err(|_| Fault::from(format!("could not convert string to float: '{text}'")));
     }
     match as_float(value) {
         Some(value) => Ok(PyValue::Float(value)),
-        None => Err(format!("float() argument must be a string or a number, not '{}'", value.type_name())),
+        None => Err(Cause::Type
+            .says(format!("float() argument must be a string or a number, not '{}'", value.type_name()))),
     }
 }
 
 /// `x / y`, rounded up.
-pub(crate) fn ceil_div(x: &PyValue, y: &PyValue) -> Result<PyValue, String> {
+pub(crate) fn ceil_div(x: &PyValue, y: &PyValue) -> Result<PyValue, Fault> {
     let less = binary(Operator::Sub, y, &PyValue::Int(1))?;
     binary(Operator::FloorDiv, &binary(Operator::Add, x, &less)?, y)
 }
 
 /// The smallest power of two that is not below an integer; 0 for 0.
-pub(crate) fn next_power_of_2(n: &PyValue) -> Result<PyValue, String> {
+pub(crate) fn next_power_of_2(n: &PyValue) -> Result<PyValue, Fault> {
     match as_int(n) {
         Some(n) if n <= 1 => Ok(PyValue::Int(n.max(0))),
         Some(n) if n <= 1 << 126 => Ok(PyValue::Int(1 << (128 - (n - 1).leading_zeros()))),
-        _ => Err(format!("next_power_of_2 needs an integer, found {}", repr(n))),
+        _ => Err(format!("next_power_of_2 needs an integer, found {}", repr(n)).into()),
     }
 }
 
 /// The smallest or largest of values.
-pub(crate) fn extremum(values: &[PyValue], smallest: bool) -> Result<PyValue, String> {
+pub(crate) fn extremum(values: &[PyValue], smallest: bool) -> Result<PyValue, Fault> {
     let better = if smallest { CmpOp::Lt } else { CmpOp::Gt };
     let mut best = values.first().ok_or("min() and max() need at least one value")?;
     for value in &values[1..] {
@@ -478,7 +464,7 @@ mod tests {
             assert_eq!(binary(Operator::FloorDiv, &int(a), &int(b)), Ok(int(quotient)), "{a} // {b}");
             assert_eq!(binary(Operator::Mod, &int(a), &int(b)), Ok(int(rest)), "{a} % {b}");
         }
-        assert!(binary(Operator::FloorDiv, &int(1), &int(0)).unwrap_err().contains("by zero"));
+        assert!(binary(Operator::FloorDiv, &int(1), &int(0)).unwrap_err().message.contains("by zero"));
         assert_eq!(binary(Operator::Div, &int(1), &int(2)), Ok(PyValue::Float(0.5)));
         assert_eq!(binary(Operator::Mod, &PyValue::Float(-1.5), &int(1)), Ok(PyValue::Float(0.5)));
     }
@@ -487,11 +473,13 @@ mod tests {
     fn integers_are_exact_or_an_error() {
         assert_eq!(binary(Operator::Pow, &int(2), &int(64)), Ok(int(1 << 64)));
         // The least number divided by -1 is the only quotient that has no place.
-        assert!(binary(Operator::FloorDiv, &int(i128::MIN), &int(-1)).unwrap_err().contains("too large"));
+        assert!(
+            binary(Operator::FloorDiv, &int(i128::MIN), &int(-1)).unwrap_err().message.contains("too large")
+        );
         assert_eq!(binary(Operator::FloorDiv, &int(i128::MIN + 1), &int(-1)), Ok(int(i128::MAX)));
-        assert!(binary(Operator::Pow, &int(2), &int(200)).unwrap_err().contains("too large"));
+        assert!(binary(Operator::Pow, &int(2), &int(200)).unwrap_err().message.contains("too large"));
         assert!(binary(Operator::LShift, &int(1), &int(500)).is_err());
-        assert!(binary(Operator::LShift, &int(1), &int(-1)).unwrap_err().contains("negative shift"));
+        assert!(binary(Operator::LShift, &int(1), &int(-1)).unwrap_err().message.contains("negative shift"));
         assert_eq!(binary(Operator::RShift, &int(-1), &int(500)), Ok(int(-1)));
         assert_eq!(unary(UnaryOp::Invert, &int(5)), Ok(int(-6)));
         assert!(unary(UnaryOp::USub, &int(i128::MIN)).is_err());
@@ -536,10 +524,15 @@ mod tests {
                 "{base} ** {exponent}"
             );
         }
-        assert!(binary(Operator::Pow, &minus_eight, &half).unwrap_err().contains("complex"));
-        assert!(binary(Operator::Pow, &zero, &int(-1)).unwrap_err().contains("negative power"));
-        assert!(binary(Operator::Pow, &int(0), &int(-1)).unwrap_err().contains("negative power"));
-        assert!(binary(Operator::Pow, &PyValue::Float(2.0), &int(1024)).unwrap_err().contains("too large"));
+        assert!(binary(Operator::Pow, &minus_eight, &half).unwrap_err().message.contains("complex"));
+        assert!(binary(Operator::Pow, &zero, &int(-1)).unwrap_err().message.contains("negative power"));
+        assert!(binary(Operator::Pow, &int(0), &int(-1)).unwrap_err().message.contains("negative power"));
+        assert!(
+            binary(Operator::Pow, &PyValue::Float(2.0), &int(1024))
+                .unwrap_err()
+                .message
+                .contains("too large")
+        );
         assert_eq!(binary(Operator::Mult, &int(2), &PyValue::str("ab")), Ok(PyValue::str("abab")));
     }
 

@@ -31,6 +31,115 @@ impl Kind {
     }
 }
 
+/// What Python raises for an error, which programs find as the `__cause__` of the exception.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// What a rule of the language asserts does not hold.
+    Assertion,
+    /// A value has no such attribute.
+    Attribute,
+    /// An index beyond the elements.
+    Index,
+    /// A key that is not there.
+    Key,
+    /// A name that means nothing.
+    Name,
+    /// Something that the language may have one day.
+    NotImplemented,
+    /// A number that is too large.
+    Overflow,
+    /// A statement that the language does not know, or anything else.
+    Runtime,
+    /// A value of a wrong type, or arguments that fit no parameters.
+    Type,
+    /// A wrong value.
+    Value,
+    /// A division by zero.
+    ZeroDivision,
+    /// Operands whose types have no common one: `triton.language.semantic.IncompatibleTypeErrorImpl`.
+    IncompatibleTypes,
+}
+
+impl Cause {
+    /// The name of the class in Python.
+    pub fn class_name(self) -> &'static str {
+        match self {
+            Cause::Assertion => "AssertionError",
+            Cause::Attribute => "AttributeError",
+            Cause::Index => "IndexError",
+            Cause::Key => "KeyError",
+            Cause::Name => "NameError",
+            Cause::NotImplemented => "NotImplementedError",
+            Cause::Overflow => "OverflowError",
+            Cause::Runtime => "RuntimeError",
+            Cause::Type => "TypeError",
+            Cause::Value => "ValueError",
+            Cause::ZeroDivision => "ZeroDivisionError",
+            Cause::IncompatibleTypes => "IncompatibleTypeErrorImpl",
+        }
+    }
+
+    /// The cause that has a class of this name.
+    pub fn of_class(name: &str) -> Option<Cause> {
+        use Cause::{
+            Assertion, Attribute, Index, Key, Name, NotImplemented, Overflow, Runtime, Type, Value,
+            ZeroDivision,
+        };
+        let all = [
+            Assertion,
+            Attribute,
+            Index,
+            Key,
+            Name,
+            NotImplemented,
+            Overflow,
+            Runtime,
+            Type,
+            Value,
+            ZeroDivision,
+        ];
+        all.into_iter().find(|cause| cause.class_name() == name)
+    }
+
+    /// A fault with this cause.
+    pub fn says(self, message: impl Into<String>) -> Fault {
+        Fault { cause: self, message: message.into() }
+    }
+}
+
+/// What a rule finds wrong, without a place. What stands behind the first line of its message helps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What Python raises for it.
+    pub cause: Cause,
+    /// What was found and what was expected.
+    pub message: String,
+}
+
+impl From<String> for Fault {
+    fn from(message: String) -> Fault {
+        Cause::Value.says(message)
+    }
+}
+
+impl From<&str> for Fault {
+    fn from(message: &str) -> Fault {
+        Cause::Value.says(message)
+    }
+}
+
+impl From<Fault> for String {
+    fn from(fault: Fault) -> String {
+        fault.message
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
 /// A place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -69,6 +178,8 @@ pub struct Call {
 pub struct Diagnostic {
     /// The class it becomes.
     pub kind: Kind,
+    /// What Python raises for it; of errors of [`Kind::Compilation`] alone.
+    pub cause: Cause,
     /// What was found and what was expected.
     pub message: String,
     /// Where; absent when the fault lies in the request.
@@ -82,7 +193,14 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// A diagnostic about the request as a whole.
     pub fn without_place(kind: Kind, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { kind, message: message.into(), place: None, help: Vec::new(), calls: Vec::new() }
+        Diagnostic {
+            kind,
+            cause: Cause::Value,
+            message: message.into(),
+            place: None,
+            help: Vec::new(),
+            calls: Vec::new(),
+        }
     }
 
     /// The text to show: message, source line with a caret, calls and help. Without colours.

@@ -1,5 +1,6 @@
 //! Where names that a kernel does not define come from.
 
+use crate::diagnostic::Fault;
 use crate::value::{FunctionRef, ObjectRef, PyValue};
 
 /// Answers for names and objects outside a function. One implementation asks live Python objects, another
@@ -21,13 +22,13 @@ pub trait Globals {
     /// Calls a constexpr function (or another object) on values known at compile time.
     ///
     /// # Errors
-    /// The text of what it raised.
+    /// What it raised.
     fn call(
         &self,
         callee: &ObjectRef,
         args: &[PyValue],
         kwargs: &[(String, PyValue)],
-    ) -> Result<PyValue, String>;
+    ) -> Result<PyValue, Fault>;
 
     /// A function that was made a method of blocks.
     fn block_method(&self, _name: &str) -> Option<PyValue> {
@@ -67,7 +68,7 @@ impl Globals for NoGlobals {
         callee: &ObjectRef,
         _args: &[PyValue],
         _kwargs: &[(String, PyValue)],
-    ) -> Result<PyValue, String> {
-        Err(format!("`{}` cannot be called here", callee.0.text))
+    ) -> Result<PyValue, Fault> {
+        Err(format!("`{}` cannot be called here", callee.0.text).into())
     }
 }

@@ -1,6 +1,7 @@
 //! The constants and functions of Python's module `math`, on values known when compiling.
 
 use crate::constexpr;
+use crate::diagnostic::{Cause, Fault};
 use crate::value::PyValue;
 
 /// A constant of the module.
@@ -100,22 +101,29 @@ pub(crate) fn has(name: &str) -> bool {
 ///
 /// # Errors
 /// As Python's: what is no number, and values outside the domain.
-pub(crate) fn call(name: &str, args: &[PyValue]) -> Result<PyValue, String> {
+pub(crate) fn call(name: &str, args: &[PyValue]) -> Result<PyValue, Fault> {
     if let Some(result) = integers(name, args) {
         return result;
     }
     let float = |index: usize| match args.get(index) {
-        Some(value) => constexpr::as_float(value)
-            .ok_or_else(|| format!("math.{name}(): must be real number, not {}", value.type_name())),
-        None => Err(format!("math.{name}() takes more arguments ({} given)", args.len())),
+        Some(value) => constexpr::as_float(value).ok_or_else(|| {
+            Cause::Type.says(format!("math.{name}(): must be real number, not {}", value.type_name()))
+        }),
+        None => Err(Cause::Type.says(format!("math.{name}() takes more arguments ({} given)", args.len()))),
     };
     let x = float(0)?;
     let domain = |value: f64| {
         let given = |holds: fn(f64) -> bool| args.iter().filter_map(constexpr::as_float).all(holds);
         match value {
-            value if value.is_nan() && given(|value| !value.is_nan()) => Err("math domain error".to_owned()),
+            value if value.is_nan() && given(|value| !value.is_nan()) => {
+                Err(Fault::from("math domain error"))
+            }
             value if value.is_infinite() && given(f64::is_finite) && !NEVER_OVER.contains(&name) => {
-                Err(if OVER.contains(&name) { "math range error" } else { "math domain error" }.to_owned())
+                Err(if OVER.contains(&name) {
+                    Cause::Overflow.says("math range error")
+                } else {
+                    Fault::from("math domain error")
+                })
             }
             value => Ok(PyValue::Float(value)),
         }
@@ -141,17 +149,19 @@ pub(crate) fn call(name: &str, args: &[PyValue]) -> Result<PyValue, String> {
         };
     }
     match name {
-        "log" if x <= 0.0 => Err("math domain error".to_owned()),
-        "log" if args.len() > 1 && float(1)? <= 0.0 => Err("math domain error".to_owned()),
-        "log" if args.len() > 1 && float(1)? == 1.0 => Err("float division by zero".to_owned()),
+        "log" if x <= 0.0 => Err("math domain error".into()),
+        "log" if args.len() > 1 && float(1)? <= 0.0 => Err("math domain error".into()),
+        "log" if args.len() > 1 && float(1)? == 1.0 => {
+            Err(Cause::ZeroDivision.says("float division by zero"))
+        }
         "log" if args.len() > 1 => Ok(PyValue::Float(x.ln() / float(1)?.ln())),
         "log" => Ok(PyValue::Float(x.ln())),
-        _ => Err(format!("module 'math' has no attribute '{name}', or it cannot be used here")),
+        _ => Err(format!("module 'math' has no attribute '{name}', or it cannot be used here").into()),
     }
 }
 
 /// The functions of integers.
-fn integers(name: &str, args: &[PyValue]) -> Option<Result<PyValue, String>> {
+fn integers(name: &str, args: &[PyValue]) -> Option<Result<PyValue, Fault>> {
     if !matches!(name, "gcd" | "lcm" | "isqrt" | "prod") {
         return None;
     }
@@ -163,7 +173,7 @@ fn integers(name: &str, args: &[PyValue]) -> Option<Result<PyValue, String>> {
     }
     let values: Option<Vec<i128>> = args.iter().map(constexpr::as_int).collect();
     let Some(values) = values else {
-        return Some(Err(format!("math.{name}() takes integers")));
+        return Some(Err(format!("math.{name}() takes integers").into()));
     };
     let sizes = values.iter().map(|value| value.unsigned_abs());
     let result = match (name, values.as_slice()) {
@@ -172,7 +182,7 @@ fn integers(name: &str, args: &[PyValue]) -> Option<Result<PyValue, String>> {
             if a == 0 || b == 0 { Some(0) } else { (a / divisor(a, b)).checked_mul(b) }
         }),
         ("isqrt", [value]) if *value >= 0 => Some(value.unsigned_abs().isqrt()),
-        _ => return Some(Err(format!("math.{name}(): wrong arguments"))),
+        _ => return Some(Err(format!("math.{name}(): wrong arguments").into())),
     };
     let result = result.and_then(|result| i128::try_from(result).ok());
     Some(result.map(PyValue::Int).ok_or_else(constexpr::too_large))
@@ -189,6 +199,7 @@ fn divisor(mut a: u128, mut b: u128) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::{call, constant, has};
+    use crate::diagnostic::Cause;
     use crate::value::PyValue;
 
     #[test]
@@ -215,7 +226,7 @@ mod tests {
         assert_eq!(call("sqrt", &[int(-1)]), Err("math domain error".into()));
         assert!(call("sqrt", &[]).is_err() && call("sqrt", &[PyValue::str("x")]).is_err());
         assert_eq!(call("log2", &[int(0)]), Err("math domain error".into()));
-        assert_eq!(call("exp", &[int(1000)]), Err("math range error".into()));
+        assert_eq!(call("exp", &[int(1000)]), Err(Cause::Overflow.says("math range error")));
         assert_eq!(call("exp", &[float(f64::INFINITY)]), Ok(float(f64::INFINITY)));
         assert!(call("log", &[int(4), int(1)]).is_err());
         for (x, y, expected) in
@@ -224,7 +235,12 @@ mod tests {
             assert_eq!(call("remainder", &[float(x), float(y)]), Ok(float(expected)), "{x} {y}");
         }
         assert_eq!(call("gcd", &[int(i128::MIN), int(6)]), Ok(int(2)));
-        assert!(call("lcm", &[int(3i128.pow(80)), int(2i128.pow(100))]).unwrap_err().contains("too large"));
+        assert!(
+            call("lcm", &[int(3i128.pow(80)), int(2i128.pow(100))])
+                .unwrap_err()
+                .message
+                .contains("too large")
+        );
         assert_eq!(constant("inf"), Some(float(f64::INFINITY)));
         assert!(!has("frexp") && constant("sqrt").is_none());
     }

@@ -1,10 +1,12 @@
 //! Attributes and methods of Python's numbers and strings, as kernels ask them of constants: `N.bit_length()`,
 //! `MODE.startswith("relu")`.
 //!
-//! Assumes positional arguments. Left out: formatting (`str.format`, `hex`), bytes, what depends on a locale, and
+//! Assumes positional arguments. Left out: `hex`, bytes, what depends on a locale, and
 //! digits beyond ASCII.
 
 use crate::constexpr;
+use crate::diagnostic::{Cause, Fault};
+use crate::python_format;
 use crate::value::PyValue;
 
 /// Attributes of numbers, which are no methods.
@@ -107,7 +109,7 @@ pub(crate) fn has(value: &PyValue, name: &str) -> bool {
     match value {
         PyValue::Bool(_) | PyValue::Int(_) => INT.iter().any(|row| row.0 == name),
         PyValue::Float(_) => FLOAT.iter().any(|row| row.0 == name),
-        PyValue::Str(_) => name == "join" || STR.iter().any(|row| row.0 == name),
+        PyValue::Str(_) => matches!(name, "join" | "format") || STR.iter().any(|row| row.0 == name),
         _ => false,
     }
 }
@@ -116,8 +118,9 @@ pub(crate) fn has(value: &PyValue, name: &str) -> bool {
 ///
 /// # Errors
 /// When there is no such method, or it takes something else.
-pub(crate) fn call(value: &PyValue, name: &str, args: &[PyValue]) -> Result<PyValue, String> {
-    let missing = || format!("'{}' object has no attribute '{name}'", value.type_name());
+pub(crate) fn call(value: &PyValue, name: &str, args: &[PyValue]) -> Result<PyValue, Fault> {
+    let missing =
+        || Cause::Attribute.says(format!("'{}' object has no attribute '{name}'", value.type_name()));
     match value {
         PyValue::Bool(_) | PyValue::Int(_) => {
             let (_, method) = INT.iter().find(|row| row.0 == name).ok_or_else(missing)?;
@@ -134,10 +137,13 @@ pub(crate) fn call(value: &PyValue, name: &str, args: &[PyValue]) -> Result<PyVa
 }
 
 /// Calls a method of a string; `None` where there is no such method.
-fn of_text(text: &str, name: &str, args: &[PyValue]) -> Option<Result<PyValue, String>> {
+fn of_text(text: &str, name: &str, args: &[PyValue]) -> Option<Result<PyValue, Fault>> {
     if let ("startswith" | "endswith", [PyValue::Tuple(any)]) = (name, args) {
         let mut holds = any.items.iter().map(|part| of_text(text, name, std::slice::from_ref(part)));
         return Some(Ok(PyValue::Bool(holds.any(|one| one == Some(Ok(PyValue::Bool(true)))))));
+    }
+    if name == "format" {
+        return Some(python_format::format(text, args));
     }
     if let ("join", [PyValue::Tuple(parts)]) = (name, args) {
         return Some(strings(name, &parts.items).map(|parts| PyValue::str(&parts.join(text))));
@@ -145,26 +151,26 @@ fn of_text(text: &str, name: &str, args: &[PyValue]) -> Option<Result<PyValue, S
     if let ("split", [PyValue::Str(separator)]) = (name, args)
         && separator.is_empty()
     {
-        return Some(Err("empty separator".to_owned()));
+        return Some(Err("empty separator".into()));
     }
     if OF_DIGITS.contains(&name) && !text.is_ascii() {
-        return Some(Err(format!("{name}() answers for ASCII alone in a kernel, not for '{text}'")));
+        return Some(Err(format!("{name}() answers for ASCII alone in a kernel, not for '{text}'").into()));
     }
     let (_, count, method) = STR.iter().find(|row| row.0 == name)?;
     Some(check_count(name, *count, args).and_then(|()| Ok(method(text, &strings(name, args)?))))
 }
 
-fn check_count(name: &str, [fewest, most]: [usize; 2], args: &[PyValue]) -> Result<(), String> {
+fn check_count(name: &str, [fewest, most]: [usize; 2], args: &[PyValue]) -> Result<(), Fault> {
     if (fewest..=most).contains(&args.len()) {
         return Ok(());
     }
-    Err(format!("{name}() takes {fewest} to {most} arguments here ({} given)", args.len()))
+    Err(format!("{name}() takes {fewest} to {most} arguments here ({} given)", args.len()).into())
 }
 
-fn strings<'a>(name: &str, values: &'a [PyValue]) -> Result<Vec<&'a str>, String> {
+fn strings<'a>(name: &str, values: &'a [PyValue]) -> Result<Vec<&'a str>, Fault> {
     let text = |value: &'a PyValue| match value {
         PyValue::Str(text) => Ok(&**text),
-        other => Err(format!("{name}() takes strings, not {}", other.type_name())),
+        other => Err(format!("{name}() takes strings, not {}", other.type_name()).into()),
     };
     values.iter().map(text).collect()
 }
@@ -178,7 +184,7 @@ mod tests {
     fn as_python_answers() {
         let of = |value: &PyValue, name: &str, args: &[&str]| {
             let args: Vec<PyValue> = args.iter().copied().map(PyValue::str).collect();
-            call(value, name, &args).map(|answer| crate::constexpr::repr(&answer))
+            call(value, name, &args).map_err(String::from).map(|answer| crate::constexpr::repr(&answer))
         };
         let is = |value: PyValue, name: &str, args: &[&str], answer: &str| {
             assert_eq!(of(&value, name, args).as_deref(), Ok(answer), "{name}");

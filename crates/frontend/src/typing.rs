@@ -3,6 +3,7 @@
 //! A *literal* is a Python number or constexpr: its type follows from its value and it does not widen a tensor of the
 //! same or a higher kind. A run-time scalar is not a literal. Every other module asks here and repeats no rule.
 
+use crate::diagnostic::{Cause, Fault};
 use crate::dtype::{DType, Pointer, Scalar};
 use crate::value::PyValue;
 use smallvec::SmallVec;
@@ -104,14 +105,16 @@ impl Operand {
 ///
 /// # Errors
 /// For values that are no numbers, and integers that fit no type.
-pub fn literal_type(value: &PyValue) -> Result<DType, String> {
+pub fn literal_type(value: &PyValue) -> Result<DType, Fault> {
     match value {
         PyValue::Bool(_) => Ok(DType::Int1),
         PyValue::Int(value) => [DType::Int32, DType::UInt32, DType::Int64, DType::UInt64]
             .into_iter()
             .find(|dtype| fits(*value, *dtype))
             .ok_or_else(|| {
-                format!("Nonrepresentable integer {value}: no integer type has more than 64 bits")
+                Fault::from(format!(
+                    "Nonrepresentable integer {value}: no integer type has more than 64 bits"
+                ))
             }),
         PyValue::Float(value) => {
             let magnitude = value.abs();
@@ -119,7 +122,10 @@ pub fn literal_type(value: &PyValue) -> Result<DType, String> {
             let single = normal || magnitude == 0.0 || !magnitude.is_finite();
             Ok(if single { DType::Fp32 } else { DType::Fp64 })
         }
-        other => Err(format!("cannot convert a value of type `{}` to a tensor", other.type_name())),
+        other => {
+            Err(Cause::Type
+                .says(format!("cannot convert a value of type `{}` to a tensor", other.type_name())))
+        }
     }
 }
 
@@ -179,7 +185,7 @@ pub fn promote_integers(a: DType, b: DType) -> DType {
 ///
 /// # Errors
 /// For mixed signedness in a division.
-pub fn computation_type(a: Operand, b: Operand, arithmetic: Arithmetic) -> Result<DType, String> {
+pub fn computation_type(a: Operand, b: Operand, arithmetic: Arithmetic) -> Result<DType, Fault> {
     let (mut left, mut right) = (a.dtype, b.dtype);
     if a.literal != b.literal {
         let (literal, tensor) = if a.literal { (left, right) } else { (right, left) };
@@ -206,13 +212,15 @@ pub fn computation_type(a: Operand, b: Operand, arithmetic: Arithmetic) -> Resul
         return Ok(if left == right { left } else { DType::Fp16 });
     }
     if !left.is_int() || !right.is_int() {
-        return Err(format!("unexpected types {left} and {right}: cast one of them explicitly"));
+        return Err(
+            Cause::Type.says(format!("unexpected types {left} and {right}: cast one of them explicitly"))
+        );
     }
     if arithmetic == Arithmetic::Division && left.is_int_signed() != right.is_int_signed() {
-        return Err(format!(
+        return Err(Cause::Type.says(format!(
             "Cannot use /, //, or % with {left} and {right} because they have different signedness; this is unlikely to \
              result in a useful answer. Cast them to the same signedness."
-        ));
+        )));
     }
     Ok(promote_integers(left, right))
 }
@@ -221,8 +229,8 @@ pub fn computation_type(a: Operand, b: Operand, arithmetic: Arithmetic) -> Resul
 ///
 /// # Errors
 /// As [`computation_type`].
-pub fn ternary_type(operands: [Operand; 3]) -> Result<DType, String> {
-    let combine = |literal: bool| -> Result<Option<Operand>, String> {
+pub fn ternary_type(operands: [Operand; 3]) -> Result<DType, Fault> {
+    let combine = |literal: bool| -> Result<Option<Operand>, Fault> {
         let mut found: Option<Operand> = None;
         for operand in operands.into_iter().filter(|operand| operand.literal == literal) {
             found = Some(match found {
@@ -237,7 +245,7 @@ pub fn ternary_type(operands: [Operand; 3]) -> Result<DType, String> {
     match (combine(false)?, combine(true)?) {
         (Some(tensor), Some(literal)) => computation_type(tensor, literal, Arithmetic::Plain),
         (Some(one), None) | (None, Some(one)) => Ok(one.dtype),
-        (None, None) => Err("no operands".to_string()),
+        (None, None) => Err("no operands".into()),
     }
 }
 
@@ -245,8 +253,8 @@ pub fn ternary_type(operands: [Operand; 3]) -> Result<DType, String> {
 ///
 /// # Errors
 /// For pointers where none may be, pointers of different types, and a pointer with a float.
-pub fn check_pointers(a: Scalar, b: Scalar, a_may_be: bool, b_may_be: bool) -> Result<(), String> {
-    let invalid = || format!("invalid operands of type {a} and {b}");
+pub fn check_pointers(a: Scalar, b: Scalar, a_may_be: bool, b_may_be: bool) -> Result<(), Fault> {
+    let invalid = || Cause::IncompatibleTypes.says(format!("invalid operands of type {a} and {b}"));
     for (one, other, allowed) in [(a, b, a_may_be), (b, a, b_may_be)] {
         let Some(pointer) = one.pointer() else { continue };
         let different = other.pointer().is_some_and(|other| other != pointer);

@@ -43,7 +43,8 @@ pub(crate) fn eager_to_py(py: Python<'_>, error: RuntimeError) -> PyErr {
 
 fn compilation(py: Python<'_>, name: &str, failure: &CompilationFailure) -> PyErr {
     of_class(py, name, |class| {
-        let kwargs = [("message", failure.message.as_str())].into_py_dict(py)?;
+        let kwargs = [("message", failure.message.as_str()), ("cause", failure.cause.class_name())]
+            .into_py_dict(py)?;
         if let Some(place) = &failure.place {
             kwargs.set_item("filename", &place.file)?;
             kwargs.set_item("lineno", place.line)?;

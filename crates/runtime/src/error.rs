@@ -49,6 +49,8 @@ pub enum CompilationKind {
 pub struct CompilationFailure {
     /// Which class.
     pub kind: CompilationKind,
+    /// What Python raises for it, where it has a place.
+    pub cause: frontend::Cause,
     /// The whole report: every error with file, line, source line and caret.
     pub report: String,
     /// The text of the first error alone.
@@ -69,6 +71,7 @@ impl CompilationFailure {
                 Some(frontend::Kind::Unsupported) => CompilationKind::Unsupported,
                 _ => CompilationKind::Error,
             },
+            cause: first.map_or(frontend::Cause::Value, |diagnostic| diagnostic.cause),
             report: frontend::render_all(diagnostics),
             message: first.map(|diagnostic| diagnostic.message.clone()).unwrap_or_default(),
             place: first.and_then(|diagnostic| diagnostic.place.clone()).map(Box::new),
@@ -107,6 +110,7 @@ impl From<target::TargetError> for RuntimeError {
             }
             target::TargetError::Compile { .. } => RuntimeError::Compilation(CompilationFailure {
                 kind: CompilationKind::Error,
+                cause: frontend::Cause::Runtime,
                 report: error.to_string(),
                 message: error.to_string(),
                 place: None,

@@ -240,7 +240,7 @@ mod tests {
             callee: &frontend::ObjectRef,
             args: &[PyValue],
             kwargs: &[(String, PyValue)],
-        ) -> Result<PyValue, String> {
+        ) -> Result<PyValue, frontend::Fault> {
             Numbers::default().call(callee, args, kwargs)
         }
     }

@@ -135,7 +135,12 @@ impl Globals for Numbers {
     fn attribute(&self, _object: &ObjectRef, _name: &str) -> Option<PyValue> {
         None
     }
-    fn call(&self, _: &ObjectRef, _: &[PyValue], _: &[(String, PyValue)]) -> Result<PyValue, String> {
+    fn call(
+        &self,
+        _: &ObjectRef,
+        _: &[PyValue],
+        _: &[(String, PyValue)],
+    ) -> Result<PyValue, frontend::Fault> {
         Err("nothing to call".into())
     }
 }

@@ -1,8 +1,9 @@
 //! Attributes of values.
 
-use crate::codegen::operator_method::operator_method;
+use crate::codegen::operator_method::operator_method_of;
 use crate::codegen::value::{Tuple, Val};
 use crate::codegen::{Ctx, Res, Stop};
+use crate::diagnostic::Cause;
 use crate::dtype::{DType, FACTS, Scalar};
 use crate::language;
 use crate::ops;
@@ -67,6 +68,7 @@ impl Ctx<'_> {
             ),
             other => (format!("'{}' object has no attribute '{name}'", other.type_name()), ""),
         };
+        let what = Cause::Attribute.says(what);
         if help.is_empty() { self.error(what) } else { self.error_help(what, help) }
     }
 
@@ -74,14 +76,14 @@ impl Ctx<'_> {
     pub(crate) fn find_attribute(&mut self, value: &Val, name: &str) -> Res<Option<Val>> {
         Ok(match value {
             Val::Poison => return Err(Stop),
-            Val::Undefined(why) => return Err(self.error(why.to_string())),
+            Val::Undefined(why) => return Err(self.error(Cause::Name.says(&**why))),
+            _ if operator_method_of(value, name).is_some() => Some(method(value, name)),
             Val::Tensor(tensor) => match name {
                 "dtype" => Some(Val::dtype(tensor.ty.scalar)),
                 "type" => Some(Val::type_of(&tensor.ty)),
                 "shape" => Some(dims(&tensor.ty)),
                 "numel" => Some(Val::int(i128::from(tensor.ty.numel()))),
                 "T" => Some(Val::Tensor(self.transpose(tensor.clone())?)),
-                _ if operator_method(name).is_some() => Some(method(value, name)),
                 _ => self.block_method(name).map(|_| method(value, name)),
             },
             Val::Tuple(tuple) if name != "value" || tuple.fields.is_some() => {
@@ -199,11 +201,11 @@ impl Ctx<'_> {
         mut args: Vec<Val>,
         keywords: Vec<(String, Val)>,
     ) -> Res<Val> {
+        if let Some(method) = operator_method_of(receiver, name) {
+            return self.call_operator_method(receiver, name, method, args);
+        }
         let scalar = match receiver {
             Val::Tensor(_) => {
-                if let Some(method) = operator_method(name) {
-                    return self.call_operator_method(receiver, name, method, args);
-                }
                 args.insert(0, receiver.clone());
                 return match self.block_method(name) {
                     Some(callee) => self.call_value(&Val::Const(callee), args, keywords),
@@ -227,9 +229,9 @@ impl Ctx<'_> {
             Val::Const(constant) if python_methods::has(constant, name) => {
                 let (args, keywords) = self.constants(name, args, keywords)?;
                 if let Some((keyword, _)) = keywords.first() {
-                    return Err(
-                        self.error(format!("{name}() takes no keyword here, and `{keyword}` is given"))
-                    );
+                    return Err(self.error(
+                        Cause::Type.says(format!("{name}() takes no keyword here, and `{keyword}` is given")),
+                    ));
                 }
                 return Ok(Val::from_py(self.check(python_methods::call(constant, name, &args))?));
             }
@@ -251,7 +253,10 @@ impl Ctx<'_> {
                     Ok(Val::Type(ty.with(*element)))
                 }
                 (Some(element), _) => Ok(element.clone()),
-                _ => Err(self.error("with_element_ty() missing required argument: 'element_ty'")),
+                _ => {
+                    Err(self
+                        .error(Cause::Type.says("with_element_ty() missing required argument: 'element_ty'")))
+                }
             },
             ("get_block_shapes", _) if let Val::Type(ty) = receiver => Ok(dims(ty)),
             _ => Err(self.no_attribute(receiver, name)),

@@ -4,6 +4,7 @@ use crate::codegen::flow::Flow;
 use crate::codegen::scope::{Frame, Locals};
 use crate::codegen::value::Val;
 use crate::codegen::{Ctx, Res, Stop};
+use crate::diagnostic::Cause;
 use crate::ops::external::EXTERN_ELEMENTWISE;
 use crate::ops::{self, Args};
 use crate::parse::{self, ParsedFunction};
@@ -20,6 +21,9 @@ use std::sync::Arc;
 /// Calls nested deeper than this are taken for endless recursion.
 const MAX_DEPTH: usize = 64;
 
+/// The operation that asserts while compiling.
+const STATIC_ASSERT: &str = "tl.static_assert";
+
 /// Why a block pointer that was moved must be assigned.
 const MOVES_NOTHING: &str = "A block pointer is a value: assign it, as in `p = tl.advance(p, (0, BLOCK))`.";
 
@@ -33,6 +37,14 @@ impl Ctx<'_> {
         let callee = self.expr(&call.func)?;
         if discarded {
             self.check_discarded(&callee, &call.func)?;
+        }
+        if let (Val::Const(PyValue::Builtin(path)), [condition, message], []) =
+            (&callee, &*call.arguments.args, &*call.arguments.keywords)
+            && &**path == STATIC_ASSERT
+            && !condition.is_starred_expr()
+            && !message.is_starred_expr()
+        {
+            return self.static_assert_expr(condition, message);
         }
         let mut args = Vec::with_capacity(call.arguments.args.len());
         for arg in &call.arguments.args {
@@ -54,6 +66,22 @@ impl Ctx<'_> {
             keywords.push((name.to_string(), self.argument(&callee, &keyword.value)?));
         }
         self.call_value(&callee, args, keywords)
+    }
+
+    /// `tl.static_assert(condition, message)`: the message is only made where the condition does not hold.
+    fn static_assert_expr(&mut self, condition: &Expr, message: &Expr) -> Res<Val> {
+        let holds = self.expr(condition)?;
+        let is_known = matches!(&holds, Val::Const(_) | Val::Tuple(_));
+        if !is_known || Self::known_truth(&holds) {
+            return self.call_builtin(STATIC_ASSERT, vec![holds], Vec::new());
+        }
+        let errors = self.diagnostics.len();
+        let text = self.expr(message).unwrap_or_else(|Stop| {
+            let why = self.diagnostics.drain(errors..).next().map(|error| error.message);
+            let why = why.unwrap_or_default();
+            Val::Const(PyValue::str(&format!("<failed to evaluate assertion message: {why}>")))
+        });
+        self.call_builtin(STATIC_ASSERT, vec![holds, text], Vec::new())
     }
 
     /// One argument of a call. A table of symbols is given as its pairs.
@@ -123,7 +151,11 @@ impl Ctx<'_> {
                 self.call_builtin("tl.cast", args.into_iter().chain([callee.clone()]).collect(), keywords)
             }
             Val::Poison => Err(Stop),
-            other => Err(self.error(format!("{} cannot be called", other.describe()))),
+            other => Err(self.error(Cause::Type.says(format!(
+                "'{}' object is not callable: {}",
+                other.type_name(),
+                other.describe()
+            )))),
         }
     }
 
@@ -145,7 +177,9 @@ impl Ctx<'_> {
             let (args, _) = self.constants(path, args, keywords)?;
             return match <[PyValue; 1]>::try_from(args) {
                 Ok([value]) => Ok(Val::ConstexprType(value.unwrapped())),
-                Err(_) => Err(self.error("constexpr_type takes one value, the constant whose type it is")),
+                Err(_) => Err(self.error(
+                    Cause::Type.says("constexpr_type takes one value, the constant whose type it is"),
+                )),
             };
         }
         if path == "tl.tuple_type" {
@@ -340,9 +374,10 @@ impl Ctx<'_> {
             None if !rest.is_empty() => {
                 let most = positional(parsed).count();
                 let given = most + rest.len();
-                return Err(
-                    self.error(format!("{name}() takes {most} positional arguments but {given} were given"))
-                );
+                return Err(self
+                    .error(Cause::Type.says(format!(
+                        "{name}() takes {most} positional arguments but {given} were given"
+                    ))));
             }
             None => {}
         }
@@ -360,17 +395,23 @@ impl Ctx<'_> {
                     .map(|param| &*param.parameter.name.id)
                     .collect();
                 let help = format!("its parameters are: {}", all.join(", "));
-                return Err(self
-                    .error_help(format!("{name}() got an unexpected keyword argument '{keyword}'"), &help));
+                return Err(self.error_help(
+                    Cause::Type.says(format!("{name}() got an unexpected keyword argument '{keyword}'")),
+                    &help,
+                ));
             }
             if locals.insert(Name::from(keyword.as_str()), val).is_some() {
-                return Err(self.error(format!("{name}() got multiple values for argument '{keyword}'")));
+                return Err(self.error(
+                    Cause::Type.says(format!("{name}() got multiple values for argument '{keyword}'")),
+                ));
             }
         }
         for param in positional(parsed).chain(&parameters.kwonlyargs) {
             let own = &param.parameter.name.id;
             if !locals.contains_key(own) && param.default.is_none() {
-                return Err(self.error(format!("{name}() missing required argument: '{own}'")));
+                return Err(
+                    self.error(Cause::Type.says(format!("{name}() missing required argument: '{own}'")))
+                );
             }
         }
         Ok(locals)

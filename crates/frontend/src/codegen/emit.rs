@@ -3,7 +3,7 @@
 use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Num, Res, Stop};
 use crate::constexpr;
-use crate::diagnostic::{Call, Diagnostic, Kind};
+use crate::diagnostic::{Call, Cause, Diagnostic, Fault, Kind};
 use crate::dtype::{DType, Scalar};
 use crate::stdlib;
 use crate::typing::{self, Ty};
@@ -37,33 +37,44 @@ pub(crate) fn ir_dtype(dtype: DType) -> Option<Type> {
 impl Ctx<'_> {
     // --- errors ---
 
-    /// Reports an error at the place being walked.
-    pub(crate) fn error(&mut self, message: impl Into<String>) -> Stop {
-        self.report(Kind::Compilation, message.into(), self.at, &[])
+    /// Reports an error at the place being walked. A text alone is a `ValueError` of Python.
+    pub(crate) fn error(&mut self, fault: impl Into<Fault>) -> Stop {
+        self.report(Kind::Compilation, fault, self.at, &[])
     }
 
     /// Reports an error at the place being walked, with a way out.
-    pub(crate) fn error_help(&mut self, message: impl Into<String>, help: &str) -> Stop {
-        self.report(Kind::Compilation, message.into(), self.at, &[help])
+    pub(crate) fn error_help(&mut self, fault: impl Into<Fault>, help: &str) -> Stop {
+        self.report(Kind::Compilation, fault, self.at, &[help])
     }
 
     /// Reports Python that the language does not have.
     pub(crate) fn unsupported(&mut self, message: impl Into<String>, help: &str) -> Stop {
         let help: &[&str] = if help.is_empty() { &[] } else { &[help] };
-        self.report(Kind::Unsupported, message.into(), self.at, help)
+        let message: String = message.into();
+        self.report(Kind::Unsupported, message, self.at, help)
     }
 
     /// Turns the error of a rule into a report; what stands behind its first line helps.
-    pub(crate) fn check<T>(&mut self, result: Result<T, String>) -> Res<T> {
-        result.map_err(|message| match message.split_once('\n') {
-            Some((message, help)) => self.error_help(message, help),
-            None => self.error(message),
+    pub(crate) fn check<T>(&mut self, result: Result<T, impl Into<Fault>>) -> Res<T> {
+        result.map_err(|fault| {
+            let fault: Fault = fault.into();
+            match fault.message.split_once('\n') {
+                Some((message, help)) => self.error_help(fault.cause.says(message), help),
+                None => self.error(fault),
+            }
         })
     }
 
     /// Reports anything.
-    pub(crate) fn report(&mut self, kind: Kind, message: String, range: TextRange, help: &[&str]) -> Stop {
-        let mut diagnostic = Diagnostic::without_place(kind, message);
+    pub(crate) fn report(
+        &mut self,
+        kind: Kind,
+        fault: impl Into<Fault>,
+        range: TextRange,
+        help: &[&str],
+    ) -> Stop {
+        let Fault { cause, message } = fault.into();
+        let mut diagnostic = Diagnostic { cause, ..Diagnostic::without_place(kind, message) };
         diagnostic.help = help.iter().map(|text| text.to_string()).collect();
         // The library's own text helps nobody: its caller is where the fault is.
         let own = self.frames.iter().position(|frame| stdlib::owns(&frame.parsed.function));
@@ -230,7 +241,11 @@ impl Ctx<'_> {
     /// A constant of a number type from a Python number, filling a shape.
     pub(crate) fn literal(&mut self, value: &PyValue, ty: Ty) -> Res<Tensor> {
         let Scalar::Number(dtype) = ty.scalar else {
-            return Err(self.error(format!("cannot make a {} from {}", ty.scalar, constexpr::repr(value))));
+            return Err(self.error(Cause::Type.says(format!(
+                "cannot make a {} from {}",
+                ty.scalar,
+                constexpr::repr(value)
+            ))));
         };
         let bits = self.literal_bits(value, dtype)?;
         let ir_type = self.ir_type(&ty)?;
@@ -297,14 +312,11 @@ impl Ctx<'_> {
     fn not_a_tensor(&mut self, val: &Val) -> Stop {
         match val {
             Val::Poison => Stop,
-            Val::Undefined(why) => {
-                let why = why.to_string();
-                self.error(why)
-            }
+            Val::Undefined(why) => self.error(Cause::Name.says(&**why)),
             other => {
                 let message =
                     format!("cannot convert {} of type {} to tensor", other.describe(), other.type_name());
-                self.error(message)
+                self.error(Cause::Type.says(message))
             }
         }
     }

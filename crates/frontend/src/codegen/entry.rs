@@ -135,8 +135,8 @@ impl Ctx<'_> {
         self.place = Place::End(block);
         let flow = self.block(&parsed.ast.body, None);
         if let Flow::Return(val) = flow
-            && !val.is_none()
-            && !matches!(val, Val::Poison)
+            // Constants are no values where the kernel runs.
+            && !matches!(val, Val::Const(_) | Val::Poison)
         {
             let message = format!("a kernel cannot return a value, found {}", val.describe());
             return Err(self.report(

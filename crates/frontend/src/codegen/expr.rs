@@ -4,6 +4,8 @@ use crate::codegen::stmt::Numbers;
 use crate::codegen::value::Val;
 use crate::codegen::{Ctx, Res, Stop};
 use crate::constexpr;
+use crate::diagnostic::Cause;
+use crate::lengths;
 use crate::request::Dependency;
 use crate::value::{ObjectRef, PyValue};
 use crate::{language, stdlib};
@@ -114,7 +116,9 @@ impl Ctx<'_> {
         if let Some(val) = self.frame().locals.get(name).cloned() {
             return match val {
                 Val::Poison => Err(Stop),
-                Val::Undefined(why) => Err(self.error_help(why.to_string(), "give it a value before")),
+                Val::Undefined(why) => {
+                    Err(self.error_help(Cause::Name.says(&*why), "give it a value before"))
+                }
                 val => Ok(val),
             };
         }
@@ -127,7 +131,7 @@ impl Ctx<'_> {
         let near = self.nearest_name(name);
         let help = near.map(|near| format!("did you mean `{near}`?"));
         Err(self.error_help(
-            format!("{name} is not defined"),
+            Cause::Name.says(format!("{name} is not defined")),
             help.as_deref().unwrap_or(
                 "names come from the kernel's parameters, its body, and the globals of its module",
             ),
@@ -176,10 +180,10 @@ impl Ctx<'_> {
         let allowed = || globals.allows_non_constexpr_globals() || globals.is_builtin(&function);
         if plain && !named && !self.in_defaults && !allowed() {
             return Err(self.error_help(
-                format!(
+                Cause::Name.says(format!(
                     "Cannot access global variable {name} from within @jit'ed function. Triton kernels can only access \
                      global variables that are instanstiated as constexpr (`x = triton.language.constexpr(42)`)."
-                ),
+                )),
                 &format!(
                     "write `{name} = tl.constexpr(…)` or `{name}: tl.constexpr = …` at module level, pass it as an \
                      argument, or set TRITON_ALLOW_NON_CONSTEXPR_GLOBALS=1"
@@ -210,7 +214,7 @@ impl Ctx<'_> {
             Val::Tuple(tuple) => Ok(tuple.items.clone()),
             Val::Poison => Err(Stop),
             Val::Range(range) => self.static_elements(range),
-            other => Err(self.error(format!("cannot iterate over {}", other.describe()))),
+            other => Err(self.error(Cause::Type.says(format!("cannot iterate over {}", other.describe())))),
         }
     }
 
@@ -221,14 +225,14 @@ impl Ctx<'_> {
         else {
             return Err(self.error("the bounds of this range must be constexprs"));
         };
-        match constexpr::range_length(start, end, step) {
+        match lengths::range_length(start, end, step) {
             None => Err(self.error("range() step must not be zero")),
             Some(count) if count > MAX_LISTED => {
                 let message = format!("this range has {count} numbers, and a list may have {MAX_LISTED}");
                 Err(self.error_help(message, "use a loop over the range"))
             }
             Some(count) => {
-                Ok((0..count).map(|index| Val::int(constexpr::range_element(start, step, index))).collect())
+                Ok((0..count).map(|index| Val::int(lengths::range_element(start, step, index))).collect())
             }
         }
     }
@@ -263,7 +267,7 @@ impl Ctx<'_> {
             Val::Const(PyValue::Str(text)) => self.index_text(text, index),
             Val::Const(PyValue::Object(object)) => self.index_object(value, object, index),
             Val::Poison => Err(Stop),
-            other => Err(self.error(format!("{} cannot be indexed", other.describe()))),
+            other => Err(self.error(Cause::Type.says(format!("{} cannot be indexed", other.describe())))),
         }
     }
 
@@ -283,7 +287,7 @@ impl Ctx<'_> {
     /// What an object from outside, such as a dictionary in a `tl.constexpr`, has at a constant.
     fn index_object(&mut self, value: &Val, object: &ObjectRef, index: &Val) -> Res<Val> {
         let Some(PyValue::Object(get)) = self.request.globals.attribute(object, "__getitem__") else {
-            return Err(self.error(format!("{} cannot be indexed", value.describe())));
+            return Err(self.error(Cause::Type.says(format!("{} cannot be indexed", value.describe()))));
         };
         let key = self.constant_argument("__getitem__", index)?;
         let found = self.request.globals.call(&get, &[key], &[]);
@@ -302,7 +306,9 @@ impl Ctx<'_> {
                 let wrapped = if at < 0 { at + len } else { at };
                 match usize::try_from(wrapped).ok().and_then(|at| items.get(at)) {
                     Some(item) => Ok(item.clone()),
-                    None => Err(self.error(format!("tuple index {at} out of range for {len} elements"))),
+                    None => Err(self.error(
+                        Cause::Index.says(format!("tuple index {at} out of range for {len} elements")),
+                    )),
                 }
             }
             Val::Slice(parts) => {
@@ -325,7 +331,8 @@ impl Ctx<'_> {
             }
             Val::Poison => Err(Stop),
             other => {
-                let message = format!("tuple index must be a constexpr integer, found {}", other.describe());
+                let message = Cause::Type
+                    .says(format!("tuple index must be a constexpr integer, found {}", other.describe()));
                 Err(self.error_help(message, "index with a constexpr, for example in `tl.static_range`"))
             }
         }

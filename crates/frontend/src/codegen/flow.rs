@@ -9,6 +9,7 @@ use crate::codegen::scope::Locals;
 use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Num, Res, Stop, assigned};
 use crate::constexpr;
+use crate::diagnostic::{Cause, Kind};
 use crate::loop_exits;
 use crate::value::PyValue;
 use ir::Place;
@@ -88,7 +89,7 @@ impl Ctx<'_> {
                 Ok(Condition::Runtime(truth))
             }
             Val::Poison => Err(Stop),
-            Val::Undefined(why) => Err(self.error(why.to_string())),
+            Val::Undefined(why) => Err(self.error(Cause::Name.says(&**why))),
             other => Err(self.unsupported(
                 format!(
                     "`if` conditionals can only accept values of type {{bool, int, NoneType}}, not objects of type {}",
@@ -207,7 +208,7 @@ impl Ctx<'_> {
                 _ => {
                     let line = self.line_of_at();
                     Val::Undefined(Rc::from(format!(
-                        "`{name}` is only defined in one arm of the `if` on line {line}"
+                        "{name} is not defined: only one arm of the `if` on line {line} defines it"
                     )))
                 }
             };
@@ -244,7 +245,7 @@ impl Ctx<'_> {
             }
         };
         Err(self.error_help(
-            message,
+            Cause::Assertion.says(message),
             "a name must have one type on both ways: cast with `.to(…)`, or use two names",
         ))
     }
@@ -374,14 +375,14 @@ impl Ctx<'_> {
             return Ok((a, b));
         }
         let [one, two] = describe_both(&a, &b);
-        let message = format!("Return type mismatch: {one} and {two}");
+        let message = Cause::Type.says(format!("Return type mismatch: {one} and {two}"));
         let line = self.line_of_at();
         let help = format!(
             "every `return` of a function must give the same type: cast with `.to(…)`; they part at the `if` on line \
              {line}"
         );
         let header = self.frame().parsed.header();
-        Err(self.report(crate::diagnostic::Kind::Compilation, message, header, &[&help]))
+        Err(self.report(Kind::Compilation, message, header, &[&help]))
     }
 
     fn materialized_like(&mut self, val: Val, other: &Val) -> Res<Val> {
@@ -415,17 +416,11 @@ impl Ctx<'_> {
         let (a, b) = (a?, b?);
         if !joinable(&a, &b) {
             let at = expr.range();
-            let message = format!(
-                "Ternary expression with dynamic condition has inconsistent types {} and {}",
-                a.describe(),
-                b.describe()
-            );
-            return Err(self.report(
-                crate::diagnostic::Kind::Compilation,
-                message,
-                at,
-                &["cast one side with `.to(…)`"],
+            let [one, two] = describe_both(&a, &b);
+            let message = Cause::Assertion.says(format!(
+                "Ternary expression with dynamic condition has inconsistent types {one} and {two}"
             ));
+            return Err(self.report(Kind::Compilation, message, at, &["cast one side with `.to(…)`"]));
         }
         let mut yields: [Vec<ir::Value>; 2] = Default::default();
         let value = self.join_value(op, &a, &b, &mut yields)?;

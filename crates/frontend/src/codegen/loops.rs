@@ -9,7 +9,9 @@ use crate::codegen::join::{joinable, leaves, with_leaves};
 use crate::codegen::value::{Range, Tensor, Val};
 use crate::codegen::{Ctx, Res, Stop, assigned};
 use crate::constexpr;
+use crate::diagnostic::Cause;
 use crate::dtype::{DType, Scalar};
+use crate::lengths;
 use crate::typing::promote_integers;
 use crate::value::PyValue;
 use ir::Place;
@@ -40,12 +42,7 @@ struct Candidates {
 
 impl Ctx<'_> {
     /// A `for` statement.
-    pub(crate) fn for_statement(&mut self, stmt: &ast::StmtFor, _rest: &Rest<'_>) -> Res<Flow> {
-        if !stmt.orelse.is_empty() {
-            return Err(
-                self.unsupported("unsupported AST node type: For with else", "put it behind the loop")
-            );
-        }
+    pub(crate) fn for_statement(&mut self, stmt: &ast::StmtFor, rest: &Rest<'_>) -> Res<Flow> {
         let over = self.expr(&stmt.iter)?;
         let Val::Range(range) = over else {
             if let Val::Poison = over {
@@ -59,21 +56,27 @@ impl Ctx<'_> {
                 "loop with `for i in tl.static_range(len(x))` and index",
             ));
         };
+        let stop = self.stop_flag(stmt);
+        let has_else = !stmt.orelse.is_empty();
+        if has_else && (!range.is_static || stop.is_some()) {
+            return Err(
+                self.unsupported("unsupported AST node type: For with else", "put it behind the loop")
+            );
+        }
         if stmt.body.iter().any(assigned::returns) {
             return Err(self.unsupported(
                 "Cannot have `return` statements inside `while` or `for` statements in triton.",
                 "keep the result in a variable and return behind the loop, or switch it on: `@triton.jit(extensions=[\"loop_exits\"])`",
             ));
         }
-        let stop = self.stop_flag(stmt);
         if let (Some(stop), false) = (&stop, range.is_static) {
             return self.counted_until(&range, stmt, stop);
         }
         if range.is_static {
             self.unroll(&range, stmt)?;
-        } else {
-            self.counted_loop(&range, stmt)?;
+            return Ok(self.block(&stmt.orelse, Some(rest)));
         }
+        self.counted_loop(&range, stmt)?;
         Ok(Flow::Next)
     }
 
@@ -84,7 +87,10 @@ impl Ctx<'_> {
             }
             Val::Poison => Err(Stop),
             other => Err(self.error_help(
-                format!("{} used as tl.static_range {what} value is not a constexpr", other.describe()),
+                Cause::Assertion.says(format!(
+                    "{} used as tl.static_range {what} value is not a constexpr",
+                    other.describe()
+                )),
                 "use `range`, or make the value a `tl.constexpr` parameter",
             )),
         }
@@ -94,7 +100,7 @@ impl Ctx<'_> {
         let start = self.static_bound(&range.start, "start")?;
         let end = self.static_bound(&range.end, "end")?;
         let step = self.static_bound(&range.step, "step")?;
-        let Some(count) = constexpr::range_length(start, end, step) else {
+        let Some(count) = lengths::range_length(start, end, step) else {
             return Err(self.error("tl.static_range step must not be zero"));
         };
         if count > MAX_UNROLLED {
@@ -106,7 +112,7 @@ impl Ctx<'_> {
             ));
         }
         for index in 0..count {
-            let value = Val::int(constexpr::range_element(start, step, index));
+            let value = Val::int(lengths::range_element(start, step, index));
             if self.unrolled_body(stmt, value)? == Iterations::Enough {
                 break;
             }
@@ -143,12 +149,17 @@ impl Ctx<'_> {
             };
             if !tensor.ty.scalar.is_number(DType::is_int) {
                 return Err(self.error_help(
-                    format!("For loop bounds and step must all be ints, the {what} is {}", tensor.ty),
+                    Cause::Type.says(format!(
+                        "For loop bounds and step must all be ints, the {what} is {}",
+                        tensor.ty
+                    )),
                     "convert it with `.to(tl.int32)`",
                 ));
             }
             if tensor.ty.is_block() {
-                return Err(self.error(format!("For {what} must be a scalar, got {}", tensor.ty)));
+                return Err(
+                    self.error(Cause::Type.says(format!("For {what} must be a scalar, got {}", tensor.ty)))
+                );
             }
             bounds.push(tensor);
         }
@@ -315,29 +326,29 @@ impl Ctx<'_> {
         match (before, after) {
             (_, Val::Poison) => Err(Stop),
             (Val::Tensor(_), Val::Tensor(_)) => Err(self.error_help(
-                format!(
+                Cause::Assertion.says(format!(
                     "Loop-carried variable {name} has initial type {} but is re-assigned to {} in loop! Please make sure \
                      that the type stays consistent.",
                     type_text(before),
                     type_text(after)
-                ),
+                )),
                 &format!(
                     "give `{name}` the type it has in the loop before the loop, or cast in the loop with `.to(…)`"
                 ),
             )),
             (Val::Const(PyValue::None), _) => Err(self.error_help(
-                format!("Loop carried variable {name} is not a triton value: it is None before the loop"),
+                Cause::Assertion.says(format!("Loop carried variable {name} is not a triton value: it is None before the loop")),
                 &format!("give `{name}` a value of its type before the loop, for example with `tl.zeros`"),
             )),
             (Val::Const(_), _) => Err(self.error_help(
-                format!("cannot reassign constexpr {name} in the loop"),
+                Cause::Assertion.says(format!("cannot reassign constexpr {name} in the loop")),
                 "use a name that is not annotated as constexpr, or `tl.static_range`",
             )),
-            _ => Err(self.error(format!(
+            _ => Err(self.error(Cause::Assertion.says(format!(
                 "Loop carried variable {name} changed type, was {} but is now {}",
                 before.describe(),
                 after.describe()
-            ))),
+            )))),
         }
     }
 
@@ -385,7 +396,7 @@ impl Ctx<'_> {
                 let gone = match val {
                     Val::Poison => Val::Poison,
                     _ => Val::Undefined(Rc::from(format!(
-                        "`{name}` is only defined inside the loop on line {line}"
+                        "{name} is not defined: only the loop on line {line} defines it"
                     ))),
                 };
                 self.frame().locals.insert(name, gone);

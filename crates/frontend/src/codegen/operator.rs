@@ -4,6 +4,8 @@ use crate::codegen::join::same;
 use crate::codegen::value::{Tuple, Val};
 use crate::codegen::{Ctx, Num, Res, Stop, aggregate_operator};
 use crate::constexpr;
+use crate::lengths;
+use crate::python_format;
 use crate::semantic::{Overflow, Predicate};
 use crate::value::PyValue;
 use ruff_python_ast::{self as ast, BoolOp, CmpOp, Expr, Operator, UnaryOp};
@@ -34,7 +36,7 @@ impl Ctx<'_> {
             return self.call_builtin(name, vec![left, right], Vec::new());
         }
         match (left.to_py(), right.to_py()) {
-            (Some(a), Some(b)) => Ok(Val::from_py(self.check(constexpr::binary(op, &a, &b))?)),
+            (Some(a), Some(b)) => Ok(Val::from_py(self.check(python_format::binary(op, &a, &b))?)),
             _ => {
                 let message = || {
                     format!(
@@ -56,7 +58,7 @@ impl Ctx<'_> {
     fn tuple_operator(&mut self, op: Operator, left: &Val, right: &Val) -> Option<Res<Val>> {
         match (op, left, right) {
             (Operator::Add, Val::Tuple(a), Val::Tuple(b)) => {
-                if let Err(message) = constexpr::joined(a.items.len(), b.items.len()) {
+                if let Err(message) = lengths::joined(a.items.len(), b.items.len()) {
                     return Some(Err(self.error(message)));
                 }
                 let items = a.items.iter().chain(&b.items).cloned().collect();
@@ -64,7 +66,7 @@ impl Ctx<'_> {
             }
             (Operator::Mult, Val::Tuple(tuple), Val::Const(count))
             | (Operator::Mult, Val::Const(count), Val::Tuple(tuple)) => {
-                let count = match constexpr::repetitions(constexpr::as_int(count)?, tuple.items.len()) {
+                let count = match lengths::repetitions(constexpr::as_int(count)?, tuple.items.len()) {
                     Ok(count) => count,
                     Err(message) => return Some(Err(self.error(message))),
                 };
@@ -92,7 +94,7 @@ impl Ctx<'_> {
         match operand.to_py() {
             Some(value) => match constexpr::unary(op, &value) {
                 Ok(value) => Ok(Val::from_py(value)),
-                Err(message) => Err(self.unsupported(message, "")),
+                Err(fault) => Err(self.error(fault)),
             },
             None if op == UnaryOp::Not => Ok(Val::bool(!Self::known_truth(&operand))),
             None => Err(self.unsupported(
@@ -102,7 +104,7 @@ impl Ctx<'_> {
         }
     }
 
-    fn known_truth(val: &Val) -> bool {
+    pub(crate) fn known_truth(val: &Val) -> bool {
         match val {
             Val::Const(value) => constexpr::truth(value),
             Val::Tuple(tuple) => !tuple.items.is_empty(),
@@ -229,9 +231,6 @@ impl Ctx<'_> {
         let mut left = self.expr(first)?;
         while let Some(expr) = chain.pop() {
             let right = self.expr(&expr.right)?;
-            if expr.op == Operator::Mod && matches!(left, Val::Const(PyValue::Str(_))) {
-                return Err(self.unsupported("`%` formatting is not supported", "use an f-string"));
-            }
             left = self.at(expr, |ctx| ctx.binary(expr.op, left, right))?;
         }
         Ok(left)

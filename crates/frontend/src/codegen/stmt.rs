@@ -3,7 +3,7 @@
 use crate::codegen::flow::{Flow, Rest};
 use crate::codegen::value::{Tuple, Val};
 use crate::codegen::{Ctx, Res, Stop, assigned};
-use crate::diagnostic::Kind;
+use crate::diagnostic::{Cause, Kind};
 use crate::extension::Extension;
 use crate::loop_exits;
 use crate::value::PyValue;
@@ -275,7 +275,9 @@ impl Ctx<'_> {
             Val::Tuple(tuple) => tuple,
             Val::Poison => return Err(Stop),
             other => {
-                return Err(self.error(format!("cannot unpack non-iterable value: {}", other.describe())));
+                return Err(self.error(
+                    Cause::Type.says(format!("cannot unpack non-iterable value: {}", other.describe())),
+                ));
             }
         };
         if targets.iter().any(|target| matches!(target, Expr::Starred(_))) {
@@ -307,7 +309,7 @@ impl Ctx<'_> {
                     tuple.items.iter().map(|item| self.materialized(item.clone())).collect();
                 Ok(Val::Tuple(Rc::new(Tuple { items: items?, fields: tuple.fields.clone() })))
             }
-            Val::Undefined(why) => Err(self.error(why.to_string())),
+            Val::Undefined(why) => Err(self.error(Cause::Name.says(&*why))),
             other => Ok(other),
         }
     }
@@ -331,7 +333,7 @@ impl Ctx<'_> {
             _ => ("this cannot be assigned to", ""),
         };
         let help: &[&str] = if help.is_empty() { &[] } else { &[help] };
-        self.report(Kind::Compilation, message.to_string(), target.range(), help)
+        self.report(Kind::Compilation, Cause::NotImplemented.says(message), target.range(), help)
     }
 }
 

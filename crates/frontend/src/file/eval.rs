@@ -4,8 +4,10 @@
 
 use super::FileGlobals;
 use crate::constexpr;
+use crate::diagnostic::{Cause, Fault};
 use crate::globals::Globals;
 use crate::language;
+use crate::python_format;
 use crate::value::PyValue;
 use ruff_python_ast::{self as ast, BoolOp, Expr, Number, Stmt, StmtFunctionDef};
 use rustc_hash::FxHashMap;
@@ -35,9 +37,9 @@ impl<'f> Interpreter<'f> {
         Interpreter { file, steps: 0 }
     }
 
-    fn step(&mut self) -> Result<(), String> {
+    fn step(&mut self) -> Result<(), Fault> {
         self.steps += 1;
-        if self.steps > MAX_STEPS { Err("a constexpr function runs without end".to_string()) } else { Ok(()) }
+        if self.steps > MAX_STEPS { Err("a constexpr function runs without end".into()) } else { Ok(()) }
     }
 
     /// Calls a function of the file.
@@ -46,7 +48,7 @@ impl<'f> Interpreter<'f> {
         definition: &StmtFunctionDef,
         args: &[PyValue],
         kwargs: &[(String, PyValue)],
-    ) -> Result<PyValue, String> {
+    ) -> Result<PyValue, Fault> {
         let name = definition.name.as_str();
         let parameters = &definition.parameters;
         let all: Vec<_> =
@@ -56,7 +58,8 @@ impl<'f> Interpreter<'f> {
             return Err(format!(
                 "{name}() takes {by_position} positional arguments but {} were given",
                 args.len()
-            ));
+            )
+            .into());
         }
         let mut scope = Scope::default();
         for (param, arg) in all.iter().zip(args) {
@@ -64,7 +67,7 @@ impl<'f> Interpreter<'f> {
         }
         for (keyword, value) in kwargs {
             if !all.iter().any(|param| param.parameter.name.as_str() == keyword) {
-                return Err(format!("{name}() got an unexpected keyword argument '{keyword}'"));
+                return Err(format!("{name}() got an unexpected keyword argument '{keyword}'").into());
             }
             scope.insert(keyword.clone(), value.clone().unwrapped());
         }
@@ -74,7 +77,7 @@ impl<'f> Interpreter<'f> {
                 continue;
             }
             let Some(default) = &param.default else {
-                return Err(format!("{name}() missing required argument: '{own}'"));
+                return Err(format!("{name}() missing required argument: '{own}'").into());
             };
             let value = self.expr(default, &mut Scope::default())?;
             scope.insert(own, value);
@@ -86,7 +89,7 @@ impl<'f> Interpreter<'f> {
     }
 
     /// Runs statements.
-    pub(super) fn run(&mut self, body: &[Stmt], scope: &mut Scope) -> Result<End, String> {
+    pub(super) fn run(&mut self, body: &[Stmt], scope: &mut Scope) -> Result<End, Fault> {
         for stmt in body {
             self.step()?;
             match self.statement(stmt, scope)? {
@@ -106,7 +109,7 @@ impl<'f> Interpreter<'f> {
         }
     }
 
-    fn statement(&mut self, stmt: &Stmt, scope: &mut Scope) -> Result<End, String> {
+    fn statement(&mut self, stmt: &Stmt, scope: &mut Scope) -> Result<End, Fault> {
         match stmt {
             Stmt::Pass(_) => {}
             Stmt::Expr(stmt) => {
@@ -129,7 +132,7 @@ impl<'f> Interpreter<'f> {
             }
             Stmt::AugAssign(stmt) => {
                 let (left, right) = (self.expr(&stmt.target, scope)?, self.expr(&stmt.value, scope)?);
-                let value = constexpr::binary(stmt.op, &left.unwrapped(), &right.unwrapped())?;
+                let value = python_format::binary(stmt.op, &left.unwrapped(), &right.unwrapped())?;
                 assign(&stmt.target, value, scope)?;
             }
             Stmt::If(stmt) => return self.branch(stmt, scope),
@@ -161,15 +164,17 @@ impl<'f> Interpreter<'f> {
             Stmt::Assert(stmt) => {
                 if !constexpr::truth(&self.expr(&stmt.test, scope)?) {
                     let message = stmt.msg.as_ref().map(|message| self.expr(message, scope)).transpose()?;
-                    return Err(message.map_or("assertion failed".to_string(), |text| constexpr::text(&text)));
+                    return Err(Cause::Assertion.says(
+                        message.map_or("assertion failed".to_string(), |text| constexpr::text(&text)),
+                    ));
                 }
             }
-            _ => return Err("this statement cannot be run without Python".to_string()),
+            _ => return Err("this statement cannot be run without Python".into()),
         }
         Ok(End::Next)
     }
 
-    fn branch(&mut self, stmt: &ast::StmtIf, scope: &mut Scope) -> Result<End, String> {
+    fn branch(&mut self, stmt: &ast::StmtIf, scope: &mut Scope) -> Result<End, Fault> {
         if constexpr::truth(&self.expr(&stmt.test, scope)?) {
             return self.run(&stmt.body, scope);
         }
@@ -186,7 +191,7 @@ impl<'f> Interpreter<'f> {
     }
 
     /// Evaluates an expression.
-    pub(super) fn expr(&mut self, expr: &Expr, scope: &mut Scope) -> Result<PyValue, String> {
+    pub(super) fn expr(&mut self, expr: &Expr, scope: &mut Scope) -> Result<PyValue, Fault> {
         self.step()?;
         match expr {
             Expr::NoneLiteral(_) => Ok(PyValue::None),
@@ -196,18 +201,18 @@ impl<'f> Interpreter<'f> {
                 Number::Float(value) => Ok(PyValue::Float(*value)),
                 Number::Int(value) => crate::codegen::int_literal(value)
                     .map(PyValue::Int)
-                    .ok_or_else(|| "integer literal too large".to_string()),
-                Number::Complex { .. } => Err("complex numbers are not supported".to_string()),
+                    .ok_or_else(|| Cause::Overflow.says("integer literal too large")),
+                Number::Complex { .. } => Err("complex numbers are not supported".into()),
             },
             Expr::Name(name) => self.name(&name.id, scope),
             Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
-                let items: Result<Vec<PyValue>, String> =
+                let items: Result<Vec<PyValue>, Fault> =
                     elts.iter().map(|element| Ok(self.expr(element, scope)?.unwrapped())).collect();
                 Ok(PyValue::tuple(items?))
             }
             Expr::BinOp(expr) => {
                 let (left, right) = (self.expr(&expr.left, scope)?, self.expr(&expr.right, scope)?);
-                constexpr::binary(expr.op, &left.unwrapped(), &right.unwrapped())
+                python_format::binary(expr.op, &left.unwrapped(), &right.unwrapped())
             }
             Expr::UnaryOp(expr) => constexpr::unary(expr.op, &self.expr(&expr.operand, scope)?.unwrapped()),
             Expr::BoolOp(expr) => {
@@ -235,20 +240,20 @@ impl<'f> Interpreter<'f> {
                 index_tuple(&value, &index)
             }
             Expr::Call(call) => self.call(call, scope),
-            _ => Err("this expression cannot be evaluated without Python".to_string()),
+            _ => Err("this expression cannot be evaluated without Python".into()),
         }
     }
 
-    fn name(&mut self, name: &str, scope: &Scope) -> Result<PyValue, String> {
+    fn name(&mut self, name: &str, scope: &Scope) -> Result<PyValue, Fault> {
         scope
             .get(name)
             .cloned()
             .or_else(|| self.file.names.get(name).cloned())
             .or_else(|| language::python_builtin(name))
-            .ok_or_else(|| format!("{name} is not defined"))
+            .ok_or_else(|| Cause::Name.says(format!("{name} is not defined")))
     }
 
-    fn comparison(&mut self, expr: &ast::ExprCompare, scope: &mut Scope) -> Result<PyValue, String> {
+    fn comparison(&mut self, expr: &ast::ExprCompare, scope: &mut Scope) -> Result<PyValue, Fault> {
         let mut left = self.expr(&expr.left, scope)?.unwrapped();
         for (op, comparator) in expr.ops.iter().zip(&expr.comparators) {
             let right = self.expr(comparator, scope)?.unwrapped();
@@ -260,7 +265,7 @@ impl<'f> Interpreter<'f> {
         Ok(PyValue::Bool(true))
     }
 
-    fn attribute(&mut self, value: &PyValue, name: &str) -> Result<PyValue, String> {
+    fn attribute(&mut self, value: &PyValue, name: &str) -> Result<PyValue, Fault> {
         let found = match value {
             PyValue::Module(path) | PyValue::Builtin(path) => language::attribute(path, name),
             PyValue::Object(object) => self.file.attribute(object, name),
@@ -268,10 +273,12 @@ impl<'f> Interpreter<'f> {
             other if name == "value" => Some(other.clone()),
             other => crate::python_methods::part(other, name),
         };
-        found.ok_or_else(|| format!("'{}' object has no attribute '{name}'", value.type_name()))
+        found.ok_or_else(|| {
+            Cause::Attribute.says(format!("'{}' object has no attribute '{name}'", value.type_name()))
+        })
     }
 
-    fn call(&mut self, call: &ast::ExprCall, scope: &mut Scope) -> Result<PyValue, String> {
+    fn call(&mut self, call: &ast::ExprCall, scope: &mut Scope) -> Result<PyValue, Fault> {
         let mut args = Vec::new();
         for arg in &call.arguments.args {
             args.push(self.expr(arg, scope)?.unwrapped());
@@ -289,7 +296,7 @@ impl<'f> Interpreter<'f> {
                 }
                 PyValue::DType(scalar) => {
                     return crate::codegen::dtype_question(*scalar, &attribute.attr)
-                        .ok_or_else(|| format!("dtypes have no method {}", attribute.attr));
+                        .ok_or_else(|| Fault::from(format!("dtypes have no method {}", attribute.attr)));
                 }
                 _ if crate::python_methods::has(&value, &attribute.attr) => {
                     return crate::python_methods::call(&value, &attribute.attr, &args);
@@ -300,12 +307,14 @@ impl<'f> Interpreter<'f> {
         match self.expr(&call.func, scope)?.unwrapped() {
             PyValue::Builtin(path) => builtin(&path, &args),
             PyValue::ConstexprFunction(object) => self.file.call(&object, &args, &kwargs),
-            other => Err(format!("{} cannot be called without running Python", constexpr::text(&other))),
+            other => {
+                Err(format!("{} cannot be called without running Python", constexpr::text(&other)).into())
+            }
         }
     }
 }
 
-fn builtin(path: &str, args: &[PyValue]) -> Result<PyValue, String> {
+fn builtin(path: &str, args: &[PyValue]) -> Result<PyValue, Fault> {
     match (path, args) {
         ("tl.constexpr", [value]) => Ok(PyValue::Constexpr(Box::new(value.clone()))),
         ("triton.cdiv", [x, y]) => constexpr::ceil_div(x, y),
@@ -320,23 +329,23 @@ fn builtin(path: &str, args: &[PyValue]) -> Result<PyValue, String> {
             let all = if let [PyValue::Tuple(tuple)] = args { tuple.items.clone() } else { args.to_vec() };
             constexpr::extremum(&all, path == "python.min")
         }
-        _ => Err(format!("{path} cannot be called without running Python")),
+        _ => Err(format!("{path} cannot be called without running Python").into()),
     }
 }
 
-fn range(bounds: &[PyValue]) -> Result<PyValue, String> {
+fn range(bounds: &[PyValue]) -> Result<PyValue, Fault> {
     let known: Option<Vec<i128>> = bounds.iter().map(constexpr::as_int).collect();
     let (start, end, step) = match known.as_deref() {
         Some([end]) => (0, *end, 1),
         Some([start, end]) => (*start, *end, 1),
         Some([start, end, step]) if *step != 0 => (*start, *end, *step),
-        _ => return Err("range() needs one to three integers".to_string()),
+        _ => return Err("range() needs one to three integers".into()),
     };
     let mut items = Vec::new();
     let mut at = start;
     while (step > 0 && at < end) || (step < 0 && at > end) {
         if items.len() > MAX_STEPS {
-            return Err("this range is too long".to_string());
+            return Err("this range is too long".into());
         }
         items.push(PyValue::Int(at));
         at += step;
@@ -344,15 +353,15 @@ fn range(bounds: &[PyValue]) -> Result<PyValue, String> {
     Ok(PyValue::tuple(items))
 }
 
-fn items(value: &PyValue) -> Result<Vec<PyValue>, String> {
+fn items(value: &PyValue) -> Result<Vec<PyValue>, Fault> {
     match value {
         PyValue::Tuple(tuple) => Ok(tuple.items.clone()),
         PyValue::Str(text) => Ok(text.chars().map(|c| PyValue::str(&c.to_string())).collect()),
-        other => Err(format!("'{}' object is not iterable", other.type_name())),
+        other => Err(format!("'{}' object is not iterable", other.type_name()).into()),
     }
 }
 
-fn index_tuple(value: &PyValue, index: &PyValue) -> Result<PyValue, String> {
+fn index_tuple(value: &PyValue, index: &PyValue) -> Result<PyValue, Fault> {
     let items = items(value)?;
     let at = constexpr::as_int(index).ok_or("the index must be an integer")?;
     let wrapped = if at < 0 { at + items.len() as i128 } else { at };
@@ -360,10 +369,10 @@ fn index_tuple(value: &PyValue, index: &PyValue) -> Result<PyValue, String> {
         .ok()
         .and_then(|at| items.get(at))
         .cloned()
-        .ok_or_else(|| format!("index {at} out of range for {} elements", items.len()))
+        .ok_or_else(|| Cause::Index.says(format!("index {at} out of range for {} elements", items.len())))
 }
 
-fn assign(target: &Expr, value: PyValue, scope: &mut Scope) -> Result<(), String> {
+fn assign(target: &Expr, value: PyValue, scope: &mut Scope) -> Result<(), Fault> {
     match target {
         Expr::Name(name) => {
             scope.insert(name.id.to_string(), value);
@@ -372,10 +381,10 @@ fn assign(target: &Expr, value: PyValue, scope: &mut Scope) -> Result<(), String
         Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
             let items = items(&value.unwrapped())?;
             if items.len() != elts.len() {
-                return Err(format!("cannot unpack {} values into {} names", items.len(), elts.len()));
+                return Err(format!("cannot unpack {} values into {} names", items.len(), elts.len()).into());
             }
             elts.iter().zip(items).try_for_each(|(target, item)| assign(target, item, scope))
         }
-        _ => Err("only names can be assigned to here".to_string()),
+        _ => Err("only names can be assigned to here".into()),
     }
 }

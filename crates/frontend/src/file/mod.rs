@@ -6,7 +6,7 @@
 
 mod eval;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Fault};
 use crate::extension::Extensions;
 use crate::globals::Globals;
 use crate::language;
@@ -107,7 +107,7 @@ impl FileGlobals {
         }
     }
 
-    fn evaluate(&mut self, expr: &Expr) -> Result<PyValue, String> {
+    fn evaluate(&mut self, expr: &Expr) -> Result<PyValue, Fault> {
         let mut scope = std::mem::take(&mut self.names);
         let value = Interpreter::new(self).expr(expr, &mut scope);
         self.names = scope;
@@ -237,11 +237,11 @@ impl Globals for FileGlobals {
         callee: &ObjectRef,
         args: &[PyValue],
         kwargs: &[(String, PyValue)],
-    ) -> Result<PyValue, String> {
+    ) -> Result<PyValue, Fault> {
         let index = usize::try_from(callee.0.id).ok().and_then(|id| id.checked_sub(1));
         match index.and_then(|index| self.constexpr_functions.get(index)) {
             Some(definition) => Interpreter::new(self).call_function(definition, args, kwargs),
-            None => Err(format!("`{}` cannot be called without running Python", callee.0.text)),
+            None => Err(format!("`{}` cannot be called without running Python", callee.0.text).into()),
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Num, Res, Stop};
 use crate::constexpr;
+use crate::diagnostic::Cause;
 use crate::dtype::{DType, Scalar};
 use crate::value::PyValue;
 
@@ -81,7 +82,9 @@ impl Args {
                 }
                 _ => {
                     let most = params.iter().filter(|param| !param.keyword_only).count();
-                    return Err(ctx.error(format!("{function}() takes at most {most} positional arguments")));
+                    return Err(ctx.error(
+                        Cause::Type.says(format!("{function}() takes at most {most} positional arguments")),
+                    ));
                 }
             }
         }
@@ -92,14 +95,16 @@ impl Args {
             }
             match params.iter().position(|param| param.name == name && !param.variadic) {
                 Some(index) if values[index].is_some() => {
-                    return Err(ctx.error(format!("{function}() got multiple values for argument '{name}'")));
+                    return Err(ctx.error(
+                        Cause::Type.says(format!("{function}() got multiple values for argument '{name}'")),
+                    ));
                 }
                 Some(index) => values[index] = Some(val),
                 None => {
                     let known: Vec<&str> = params.iter().map(|param| param.name).collect();
                     let help = format!("its parameters are: {}", known.join(", "));
                     return Err(ctx.error_help(
-                        format!("{function}() got an unexpected keyword argument '{name}'"),
+                        Cause::Type.says(format!("{function}() got an unexpected keyword argument '{name}'")),
                         &help,
                     ));
                 }
@@ -112,9 +117,9 @@ impl Args {
                 (None, Some(default)) => Val::from_py(default.clone()),
                 (None, None) if param.variadic => Val::NONE,
                 (None, None) => {
-                    return Err(
-                        ctx.error(format!("{function}() missing required argument: '{}'", param.name))
-                    );
+                    return Err(ctx.error(
+                        Cause::Type.says(format!("{function}() missing required argument: '{}'", param.name)),
+                    ));
                 }
             });
         }
@@ -167,7 +172,8 @@ impl Args {
             _ => "",
         };
         let message = format!("argument '{name}' must be {expected}, found {found}");
-        if help.is_empty() { ctx.error(message) } else { ctx.error_help(message, help) }
+        let fault = Cause::Type.says(message);
+        if help.is_empty() { ctx.error(fault) } else { ctx.error_help(fault, help) }
     }
 
     /// An argument known at compile time.
@@ -243,7 +249,7 @@ impl Args {
                 None => {
                     let found = item.describe();
                     return Err(ctx.error_help(
-                        format!("'{name}' must hold constexpr integers, found {found}"),
+                        Cause::Type.says(format!("'{name}' must hold constexpr integers, found {found}")),
                         "shapes and axes must be known when compiling: use literals or `tl.constexpr` parameters",
                     ));
                 }

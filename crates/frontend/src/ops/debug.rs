@@ -3,7 +3,7 @@
 use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Num, Res};
 use crate::constexpr;
-use crate::diagnostic::Kind;
+use crate::diagnostic::{Cause, Kind};
 use crate::dtype::DType;
 use crate::ops::{Args, Builtin, op};
 use crate::semantic::Predicate;
@@ -35,8 +35,8 @@ fn static_assert(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
         Val::Tuple(tuple) => !tuple.items.is_empty(),
         _ => {
             return Err(ctx.error_help(
-                "Assertion condition could not be determined at compile-time. Make sure that it depends only on \
-                 `constexpr` values",
+                Cause::NotImplemented.says("Assertion condition could not be determined at compile-time. Make sure that it depends only on \
+                 `constexpr` values"),
                 "use `tl.device_assert` for run-time values",
             ));
         }
@@ -81,7 +81,7 @@ fn static_text(val: &Val) -> String {
 fn device_print(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let mut prefix = args.text(ctx, "prefix")?;
     if !prefix.is_ascii() {
-        return Err(ctx.error(format!("{prefix} is not an ascii string")));
+        return Err(ctx.error(Cause::Assertion.says(format!("{prefix} is not an ascii string"))));
     }
     let hex = args.bool(ctx, "hex")?;
     let tensors: Res<Vec<Tensor>> = args.rest.iter().map(|val| ctx.tensor_from(val)).collect();

@@ -3,6 +3,7 @@
 use crate::codegen::value::{Descriptor, DescriptorBase, Tensor, Val};
 use crate::codegen::{Ctx, Res};
 use crate::constexpr;
+use crate::diagnostic::Cause;
 use crate::dtype::DType;
 use crate::ops::{Args, Builtin, op};
 use crate::typing::{ShapeText, Ty};
@@ -152,7 +153,7 @@ fn desc(ctx: &mut Ctx<'_>, args: &Args) -> Res<Rc<Descriptor>> {
         Val::Descriptor(descriptor) => Ok(descriptor.clone()),
         other => {
             let message = format!("expected a tensor descriptor, got {}", other.describe());
-            Err(ctx.error_help(message, "make one with `tl.make_tensor_descriptor`"))
+            Err(ctx.error_help(Cause::Assertion.says(message), "make one with `tl.make_tensor_descriptor`"))
         }
     }
 }
@@ -160,7 +161,9 @@ fn desc(ctx: &mut Ctx<'_>, args: &Args) -> Res<Rc<Descriptor>> {
 fn offsets(ctx: &mut Ctx<'_>, args: &Args, rank: usize) -> Res<Vec<Tensor>> {
     let offsets = items(args.val("offsets"));
     if offsets.len() != rank {
-        return Err(ctx.error(format!("expected {rank} offsets, but got {}", offsets.len())));
+        return Err(
+            ctx.error(Cause::Assertion.says(format!("expected {rank} offsets, but got {}", offsets.len())))
+        );
     }
     offsets_in(ctx, &offsets)
 }
@@ -171,7 +174,9 @@ fn offsets_in(ctx: &mut Ctx<'_>, offsets: &[Val]) -> Res<Vec<Tensor>> {
             && !tensor.ty.scalar.is_number(|dtype| dtype.is_int() && dtype.bits() <= 32)
         {
             let message = format!("Expected a 32-bit integer offset, found {}", tensor.ty);
-            return Err(ctx.error_help(message, "add a `.to(tl.int32)` to convert the value"));
+            return Err(
+                ctx.error_help(Cause::Assertion.says(message), "add a `.to(tl.int32)` to convert the value")
+            );
         }
     }
     scalars(ctx, offsets, DType::Int32)
@@ -193,7 +198,7 @@ fn store_operands(ctx: &mut Ctx<'_>, args: &Args) -> Res<Vec<ir::Value>> {
     if value.ty.shape != desc.block.shape {
         let (expected, found) =
             (ShapeText(&desc.block.shape).to_string(), ShapeText(&value.ty.shape).to_string());
-        return Err(ctx.error(format!("expected value shape {expected}, got {found}")));
+        return Err(ctx.error(Cause::Assertion.says(format!("expected value shape {expected}, got {found}"))));
     }
     let value = ctx.cast(value, desc.block.scalar)?;
     let offsets = offsets(ctx, args, desc.block.shape.len())?;
@@ -215,25 +220,31 @@ fn picked(ctx: &mut Ctx<'_>, args: &Args, what: &str) -> Res<([ir::Value; 3], Ty
     let block = &desc.block.shape;
     let [1, columns] = block[..] else {
         let message = if block.len() == 2 { "block must have 1 row" } else { "must be 2D" };
-        return Err(ctx.error(format!("descriptor {message} for a {what}, but got {}", ShapeText(block))));
+        return Err(ctx.error(
+            Cause::Assertion.says(format!("descriptor {message} for a {what}, but got {}", ShapeText(block))),
+        ));
     };
     let rows = args.tensor(ctx, "x_offsets")?;
     let [count] = rows.ty.shape[..] else {
-        return Err(ctx.error(format!("x offsets must be 1D, but got {}", ShapeText(&rows.ty.shape))));
+        return Err(ctx.error(
+            Cause::Assertion.says(format!("x offsets must be 1D, but got {}", ShapeText(&rows.ty.shape))),
+        ));
     };
     if !rows.ty.scalar.is_number(|dtype| matches!(dtype, DType::Int16 | DType::Int32)) {
         let message = format!("x offsets must have dtype int16 or int32, but got {}", rows.ty);
-        return Err(ctx.error_help(message, "add a `.to(tl.int32)` to convert them"));
+        return Err(ctx.error_help(Cause::Assertion.says(message), "add a `.to(tl.int32)` to convert them"));
     }
     if count < 8 {
-        return Err(ctx.error(format!("descriptor {what} must have at least 8 rows, but got {count}")));
+        return Err(ctx.error(
+            Cause::Assertion.says(format!("descriptor {what} must have at least 8 rows, but got {count}")),
+        ));
     }
     let least = 32 / desc.block.scalar.bits().max(1) * 8;
     if columns < least {
         let element = desc.block.scalar;
-        return Err(ctx.error(format!(
+        return Err(ctx.error(Cause::Assertion.says(format!(
             "descriptor {what} of {element} must have at least {least} columns, but got {columns}"
-        )));
+        ))));
     }
     let column = offsets_in(ctx, &[args.val("y_offset").clone()])?[0].value;
     let ty = Ty { scalar: desc.block.scalar, shape: [count, columns].into_iter().collect() };
@@ -252,7 +263,7 @@ fn scatter(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let value = args.tensor(ctx, "value")?;
     if value.ty.shape != ty.shape {
         let (expected, found) = (ShapeText(&ty.shape).to_string(), ShapeText(&value.ty.shape).to_string());
-        return Err(ctx.error(format!("expected value shape {expected}, got {found}")));
+        return Err(ctx.error(Cause::Assertion.says(format!("expected value shape {expected}, got {found}"))));
     }
     let value = ctx.cast(value, ty.scalar)?;
     let [desc, rows, column] = operands;
@@ -279,7 +290,10 @@ fn reduce(ctx: &mut Ctx<'_>, args: &Args, kind: &str) -> Res<Val> {
             "Unsupported dtype {element}: `atomic_{kind}` of a descriptor takes {}",
             names.join(", ")
         );
-        return Err(ctx.error_help(message, &format!("use `tl.atomic_{kind}` with a block of pointers")));
+        return Err(ctx.error_help(
+            Cause::Assertion.says(message),
+            &format!("use `tl.atomic_{kind}` with a block of pointers"),
+        ));
     }
     let operands = store_operands(ctx, args)?;
     let kind: Option<Attr> = ctx.keyword(&descriptor::REDUCE_KIND, kind, "reduction")?;

@@ -2,6 +2,7 @@
 
 use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Res};
+use crate::diagnostic::Cause;
 use crate::dtype::{DType, Scalar};
 use crate::extension::Extension;
 use crate::ops::{Args, Builtin, method, op};
@@ -126,7 +127,9 @@ fn absolute(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
         Scalar::Number(dtype) if dtype.is_floating() => &math::ABSF,
         Scalar::Number(dtype) if dtype.is_int_signed() => &math::ABSI,
         Scalar::Number(_) => return Ok(x.into()),
-        Scalar::Pointer(_) => return Err(ctx.error("a pointer has no absolute value")),
+        Scalar::Pointer(_) => {
+            return Err(ctx.error(Cause::Assertion.says("Unexpected dtype: a pointer has no absolute value")));
+        }
     };
     let value = ctx.emit(row, &[x.value], &[])?;
     Ok(Val::Tensor(Tensor { value, ty: x.ty }))

@@ -3,6 +3,7 @@
 use crate::codegen::value::{Range, Val};
 use crate::codegen::{Ctx, Num, Res};
 use crate::constexpr;
+use crate::diagnostic::{Cause, Fault};
 use crate::ops::{Args, Builtin, op};
 use crate::semantic::{MAXIMUM, MINIMUM};
 use crate::value::PyValue;
@@ -32,7 +33,11 @@ pub(super) static TABLE: &[Builtin] = &[
         Val::Tuple(tuple) => Ok(Val::int(tuple.items.len() as i128)),
         Val::Const(PyValue::Str(text)) => Ok(Val::int(text.chars().count() as i128)),
         other => {
-            let message = format!("{} has no len()", other.describe());
+            let message = Cause::Type.says(format!(
+                "object of type '{}' has no len(): {}",
+                other.type_name(),
+                other.describe()
+            ));
             Err(ctx.error_help(message, "the dimensions of a block are `x.shape`, its elements `x.numel`"))
         }
     }),
@@ -147,7 +152,9 @@ fn range(
         [start, end] => (start.clone(), end.clone(), Val::int(1)),
         [start, end, step] => (start.clone(), end.clone(), step.clone()),
         other => {
-            return Err(ctx.error(format!("range() takes 1 to 3 positional arguments, got {}", other.len())));
+            return Err(ctx.error(
+                Cause::Type.says(format!("range() takes 1 to 3 positional arguments, got {}", other.len())),
+            ));
         }
     };
     for bound in [&start, &end, &step] {
@@ -193,13 +200,14 @@ fn tl_range(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
 fn convert(
     ctx: &mut Ctx<'_>,
     args: &Args,
-    rule: fn(&PyValue) -> Result<PyValue, String>,
+    rule: fn(&PyValue) -> Result<PyValue, Fault>,
     help: &str,
 ) -> Res<Val> {
     match args.val("x").to_py() {
         Some(value) => Ok(Val::Const(ctx.check(rule(&value))?)),
         None => {
-            let message = format!("{} cannot be converted when compiling", args.val("x").describe());
+            let message =
+                Cause::Type.says(format!("{} cannot be converted when compiling", args.val("x").describe()));
             Err(ctx.error_help(message, &format!("convert it at run time with `{help}`")))
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Res};
+use crate::diagnostic::Cause;
 use crate::dtype::DType;
 use crate::ops::{Args, Builtin, method, op};
 use crate::typing::Ty;
@@ -53,9 +54,10 @@ fn one_or_all(mut results: Vec<Tensor>, single: bool) -> Val {
 fn histogram(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let input = args.tensor(ctx, "input")?;
     if input.ty.shape.len() != 1 {
-        return Err(
-            ctx.error_help(format!("histogram only supports 1D input, found {}", input.ty), "use `tl.ravel`")
-        );
+        return Err(ctx.error_help(
+            Cause::Assertion.says(format!("histogram only supports 1D input, found {}", input.ty)),
+            "use `tl.ravel`",
+        ));
     }
     if !input.ty.scalar.is_number(|dtype| dtype.is_int() && dtype.bits() == 32) {
         return Err(

@@ -2,6 +2,7 @@
 
 use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Res};
+use crate::diagnostic::Cause;
 use crate::dtype::DType;
 use crate::ops::{Args, Builtin, method, op};
 use crate::typing::ShapeText;
@@ -104,16 +105,20 @@ fn reshape(ctx: &mut Ctx<'_>, args: &Args, reorder: bool) -> Res<Val> {
 fn gather(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let (src, index) = (args.tensor(ctx, "src")?, args.tensor(ctx, "index")?);
     if !index.ty.scalar.is_number(DType::is_int) {
-        return Err(ctx.error(format!("index must be an integer tensor, not {}", index.ty)));
+        return Err(
+            ctx.error(Cause::Assertion.says(format!("index must be an integer tensor, not {}", index.ty)))
+        );
     }
     let rank = src.ty.shape.len();
     if index.ty.shape.len() != rank {
-        return Err(ctx.error("source and index tensors must have the same rank"));
+        return Err(ctx.error(Cause::Assertion.says("source and index tensors must have the same rank")));
     }
     let axis = args.int(ctx, "axis")?;
     let axis = ctx.wrap_axis(axis, rank)?;
     if let Some(dim) = (0..rank).find(|dim| *dim != axis && src.ty.shape[*dim] != index.ty.shape[*dim]) {
-        return Err(ctx.error(format!("index dim {dim} must match the corresponding source dim")));
+        return Err(ctx.error(
+            Cause::Assertion.says(format!("index dim {dim} must match the corresponding source dim")),
+        ));
     }
     let value = ctx.emit(&shape::GATHER, &[src.value, index.value], &[Some(Attr::i32(axis as i32))])?;
     Ok(Val::Tensor(Tensor { value, ty: index.ty.with(src.ty.scalar) }))

@@ -2,6 +2,7 @@
 
 use crate::codegen::value::Tensor;
 use crate::codegen::{Ctx, Num, Res};
+use crate::diagnostic::Cause;
 use crate::dtype::{DType, Scalar};
 use crate::semantic::fp8e4b15::is_fp8e4b15;
 use crate::typing::{self, Arithmetic, Operand, Ty};
@@ -221,9 +222,12 @@ impl Ctx<'_> {
             };
             let [left, right] = given;
             let message = if rule.rows.float.is_none() && op != Operator::FloorDiv {
-                format!("invalid operands of type {left} and {right} for the operator `{}`", op.as_str())
+                Cause::IncompatibleTypes.says(format!(
+                    "invalid operands of type {left} and {right} for the operator `{}`",
+                    op.as_str()
+                ))
             } else {
-                format!("unexpected type {dtype} for the operator `{}`", op.as_str())
+                Cause::Type.says(format!("unexpected type {dtype} for the operator `{}`", op.as_str()))
             };
             return Err(self.error_help(message, help));
         };
@@ -248,7 +252,7 @@ impl Ctx<'_> {
     fn offset_pointer(&mut self, op: Operator, pointer: Tensor, offset: Tensor) -> Res<Tensor> {
         let Scalar::Number(dtype) = offset.ty.scalar else {
             return Err(self.error_help(
-                "cannot add pointers together",
+                Cause::Type.says("cannot add pointers together"),
                 "a pointer moves by an integer number of elements: `ptr + offset`",
             ));
         };
@@ -377,7 +381,7 @@ impl Ctx<'_> {
         let (a, b) = (self.without_bf16(a)?, self.without_bf16(b)?);
         let (a, b) = self.unify(a, b, Pointers::None, Arithmetic::Plain)?;
         let Some(row) = a.ty.scalar.dtype().and_then(|dtype| rows.of(dtype)) else {
-            return Err(self.error(format!("Unexpected dtype {}", a.ty.scalar)));
+            return Err(self.error(Cause::Type.says(format!("Unexpected dtype {}", a.ty.scalar))));
         };
         self.elementwise(row, &a, &b)
     }
@@ -388,7 +392,11 @@ impl Ctx<'_> {
         for operand in &operands {
             match self.typing_operand(operand)? {
                 Some(operand) => known.push(operand),
-                None => return Err(self.error("invalid operand: expected a number, found a pointer")),
+                None => {
+                    return Err(self.error(
+                        Cause::Assertion.says("invalid operand: expected a number, found a pointer"),
+                    ));
+                }
             }
         }
         let dtype = self.check(typing::ternary_type([known[0], known[1], known[2]]))?;
@@ -432,7 +440,7 @@ impl Ctx<'_> {
         let (a, b) = self.unify(a, b, Pointers::None, Arithmetic::Division)?;
         if !a.ty.scalar.is_number(DType::is_floating) {
             return Err(self.error_help(
-                "fdiv requires floating-point operands after type promotion",
+                Cause::Type.says("fdiv requires floating-point operands after type promotion"),
                 "use `/`, which converts integers to fp32",
             ));
         }

@@ -2,6 +2,7 @@
 
 use crate::codegen::value::Tensor;
 use crate::codegen::{Ctx, Num, Res};
+use crate::diagnostic::Cause;
 use crate::dtype::{DType, Scalar};
 use crate::typing::pointer_to;
 use crate::value::PyValue;
@@ -119,7 +120,9 @@ impl Ctx<'_> {
         let [pointer, value, mask] = parts;
         let scalar = value.ty.scalar;
         let Some(whole) = DType::int(scalar.bits(), true) else {
-            return Err(self.error(format!("atomic_{function} not supported for dtype {scalar}")));
+            return Err(
+                self.error(Cause::Type.says(format!("atomic_{function} not supported for dtype {scalar}")))
+            );
         };
         let bits = self.bitcast(value.clone(), whole.into())?;
         let pointer = self.bitcast(pointer.clone(), pointer_to(whole))?;
@@ -139,7 +142,9 @@ impl Ctx<'_> {
         let scalar = value.ty.scalar;
         let bits = scalar.bits();
         let (Some(signed), Some(unsigned)) = (DType::int(bits, true), DType::int(bits, false)) else {
-            return Err(self.error(format!("atomic_{function} not supported for dtype {scalar}")));
+            return Err(
+                self.error(Cause::Type.says(format!("atomic_{function} not supported for dtype {scalar}")))
+            );
         };
         let signed_value = self.bitcast(value.clone(), signed.into())?;
         let signed_pointer = self.bitcast(pointer.clone(), pointer_to(signed))?;

@@ -2,6 +2,7 @@
 
 use crate::codegen::value::Tensor;
 use crate::codegen::{Ctx, Num, Res};
+use crate::diagnostic::Cause;
 use crate::dtype::{DType, Scalar};
 use crate::semantic::Predicate;
 use crate::value::PyValue;
@@ -38,7 +39,7 @@ impl Ctx<'_> {
             (Scalar::Number(source), Scalar::Pointer(_)) if source.is_int() => {
                 self.convert(&arith_cast::INT_TO_PTR, tensor, to)
             }
-            _ => Err(self.error(format!("cannot cast {from} to {to}"))),
+            _ => Err(self.error(Cause::Assertion.says(format!("cannot cast {from} to {to}")))),
         }
     }
 
@@ -149,7 +150,7 @@ impl Ctx<'_> {
                 self.cast(address, DType::Int1)
             }
             _ => Err(self.error_help(
-                format!("cannot cast {} to {to}", tensor.ty.scalar),
+                Cause::Assertion.says(format!("cannot cast {} to {to}", tensor.ty.scalar)),
                 "an address has 64 bits: cast to `tl.int64` or `tl.uint64`",
             )),
         }

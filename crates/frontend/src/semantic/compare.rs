@@ -2,6 +2,7 @@
 
 use crate::codegen::value::Tensor;
 use crate::codegen::{Ctx, Num, Res};
+use crate::diagnostic::Cause;
 use crate::dtype::DType;
 use crate::semantic::Pointers;
 use crate::semantic::fp8e4b15::is_fp8e4b15;
@@ -59,7 +60,7 @@ impl Ctx<'_> {
     pub(crate) fn compare_same(&mut self, predicate: Predicate, a: &Tensor, b: &Tensor) -> Res<Tensor> {
         let Some(dtype) = a.ty.scalar.dtype() else {
             return Err(self.error_help(
-                format!("unexpected type {}: pointers cannot be compared", a.ty.scalar),
+                Cause::Type.says(format!("unexpected type {}: pointers cannot be compared", a.ty.scalar)),
                 "compare addresses as integers: `ptr.to(tl.int64)`",
             ));
         };
@@ -104,6 +105,9 @@ impl Ctx<'_> {
         if x.ty.scalar == y.ty.scalar {
             return Ok((x, y));
         }
-        Err(self.error(format!("invalid operands of type {} and {}", x.ty.scalar, y.ty.scalar)))
+        Err(self.error(
+            Cause::IncompatibleTypes
+                .says(format!("invalid operands of type {} and {}", x.ty.scalar, y.ty.scalar)),
+        ))
     }
 }

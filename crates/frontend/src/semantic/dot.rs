@@ -2,6 +2,7 @@
 
 use crate::codegen::value::Tensor;
 use crate::codegen::{Ctx, Res};
+use crate::diagnostic::Cause;
 use crate::dtype::{DType, Scalar};
 use crate::typing::{ShapeText, Ty};
 use crate::value::PyValue;
@@ -26,23 +27,25 @@ impl Ctx<'_> {
         let (rank, texts) = (a.len(), [ShapeText(&a).to_string(), ShapeText(&b).to_string()]);
         let [left, right] = &texts;
         if rank < 2 || rank != b.len() {
-            return Err(
-                self.error(format!("input and other must have equal ranks >= 2, got {left} and {right}"))
-            );
+            return Err(self.error(
+                Cause::Assertion
+                    .says(format!("input and other must have equal ranks >= 2, got {left} and {right}")),
+            ));
         }
         if a[..rank - 2] != b[..rank - 2] {
-            return Err(
-                self.error(format!("input and other must have equal batch shapes, got {left} and {right}"))
-            );
+            return Err(self.error(
+                Cause::Assertion
+                    .says(format!("input and other must have equal batch shapes, got {left} and {right}")),
+            ));
         }
         if a[rank - 1] != b[rank - 2] {
             return Err(self.error_help(
-                format!(
+                Cause::Assertion.says(format!(
                     "First input shape ({left}) and second input shape {right} are not compatible for matmul (second \
                      index of first shape ({}) must be equal to first index of second shape ({}))",
                     a[rank - 1],
                     b[rank - 2]
-                ),
+                )),
                 "transpose one operand with `tl.trans(x)` or `x.T`",
             ));
         }
@@ -53,9 +56,10 @@ impl Ctx<'_> {
         {
             let (expected, found) =
                 (ShapeText(&result_shape).to_string(), ShapeText(&acc.ty.shape).to_string());
-            return Err(
-                self.error(format!("accumulator shape is incompatible: expected {expected}, got {found}"))
-            );
+            return Err(self.error(
+                Cause::Assertion
+                    .says(format!("accumulator shape is incompatible: expected {expected}, got {found}")),
+            ));
         }
         if rank <= 3 {
             return self.dot_matrices(args);
@@ -109,7 +113,7 @@ impl Ctx<'_> {
             Some(acc) => {
                 let found = acc.ty.scalar;
                 return Err(self.error_help(
-                    format!("expected accumulator dtype {result}, got {found}"),
+                    Cause::Assertion.says(format!("expected accumulator dtype {result}, got {found}")),
                     &format!("make the accumulator a {result}, or pass `out_dtype={found}`"),
                 ));
             }
@@ -127,7 +131,9 @@ impl Ctx<'_> {
 
     fn dot_precision(&mut self, asked: Option<String>, allow_tf32: Option<bool>) -> Res<Attr> {
         if asked.is_some() && allow_tf32.is_some() {
-            return Err(self.error("Only one of input_precision and allow_tf32 can be specified"));
+            return Err(self.error(
+                Cause::Assertion.says("Only one of input_precision and allow_tf32 can be specified"),
+            ));
         }
         let facts = &self.request.facts;
         let allowed = &facts.allowed_dot_precisions;
@@ -142,7 +148,10 @@ impl Ctx<'_> {
             Some(value) => Ok(Attr::Enum { row: &dot::INPUT_PRECISION, value }),
             None => {
                 let list = allowed.join(", ");
-                Err(self.error(format!("input_precision must be one of ({list}) on this target. Got {name}")))
+                Err(self.error(
+                    Cause::Assertion
+                        .says(format!("input_precision must be one of ({list}) on this target. Got {name}")),
+                ))
             }
         }
     }
@@ -155,13 +164,13 @@ impl Ctx<'_> {
             let side =
                 if supported(a.ty.scalar).is_none() { ("lhs", a.ty.scalar) } else { ("rhs", b.ty.scalar) };
             return Err(self.error_help(
-                format!("Unsupported {} dtype {}", side.0, side.1),
+                Cause::Assertion.says(format!("Unsupported {} dtype {}", side.0, side.1)),
                 "`tl.dot` takes int8, fp8, fp16, bf16, fp32 and fp64: cast the operand",
             ));
         };
         if left != right && !(left.is_fp8() && right.is_fp8()) {
             return Err(self.error_help(
-                format!("Both operands must be same dtype. Got {left} and {right}"),
+                Cause::Assertion.says(format!("Both operands must be same dtype. Got {left} and {right}")),
                 &format!("cast one of them, for example with `.to(tl.{})`", left.facts().public),
             ));
         }
@@ -175,9 +184,9 @@ impl Ctx<'_> {
         if rows >= m && columns >= n && depth >= k {
             return Ok(());
         }
-        Err(self.error(format!(
+        Err(self.error(Cause::Assertion.says(format!(
             "Input shapes should have M >= {m}, N >= {n} and K >= {k}; got M = {rows}, N = {columns}, K = {depth}"
-        )))
+        ))))
     }
 
     fn dot_result(&mut self, operand: DType, asked: DType) -> Res<DType> {
@@ -185,7 +194,7 @@ impl Ctx<'_> {
             return if operand == DType::Int8 {
                 Ok(DType::Int32)
             } else {
-                Err(self.error("only int8 supported!"))
+                Err(self.error(Cause::Assertion.says("only int8 supported!")))
             };
         }
         if asked == DType::Bf16 {

@@ -2,6 +2,7 @@
 
 use crate::codegen::value::Tensor;
 use crate::codegen::{Ctx, Res};
+use crate::diagnostic::Cause;
 use crate::dtype::DType;
 use crate::typing::{Shape, ShapeText, Ty};
 use crate::value::PyValue;
@@ -85,22 +86,24 @@ impl Ctx<'_> {
         let rank = lhs.tensor.ty.shape.len();
         if !(2..=3).contains(&rank) || rhs.tensor.ty.shape.len() != rank {
             let [left, right] = [&lhs, &rhs].map(|side| ShapeText(&side.tensor.ty.shape).to_string());
-            return Err(
-                self.error(format!("Both inputs must be either 2D or 3D; (lhs: {left} vs rhs: {right})"))
-            );
+            return Err(self.error(
+                Cause::Assertion
+                    .says(format!("Both inputs must be either 2D or 3D; (lhs: {left} vs rhs: {right})")),
+            ));
         }
         if !matches!(out_dtype, DType::Fp32 | DType::Fp16 | DType::Bf16) {
-            return Err(
-                self.error(format!("out_dtype must be float32, float16 or bfloat16. Got {out_dtype}"))
-            );
+            return Err(self.error(
+                Cause::Assertion
+                    .says(format!("out_dtype must be float32, float16 or bfloat16. Got {out_dtype}")),
+            ));
         }
         let formats = [self.scaled_format(&lhs)?, self.scaled_format(&rhs)?];
         let (a, b) = (lhs.shape(rank - 1), rhs.shape(rank - 2));
         if a[..rank - 2] != b[..rank - 2] || a[rank - 1] != b[rank - 2] {
             let [left, right] = [&a, &b].map(|shape| ShapeText(shape).to_string());
-            return Err(self.error(format!(
+            return Err(self.error(Cause::Assertion.says(format!(
                 "Reduction dimension should pack the same number of elements; (lhs: {left} vs rhs: {right}, unpacked)"
-            )));
+            ))));
         }
         let mut shape = a.clone();
         shape[rank - 1] = b[rank - 1];
@@ -142,13 +145,15 @@ impl Ctx<'_> {
         let dtype = side.tensor.ty.scalar.dtype();
         if dtype != Some(format.bits) && (dtype.is_none() || dtype != format.dtype) {
             let own = format.dtype.map(|dtype| format!("{dtype} or ")).unwrap_or_default();
-            return Err(self.error(format!(
+            return Err(self.error(Cause::Assertion.says(format!(
                 "Unexpected dtype for {}: {} must hold {own}{}. Got {}",
                 format.name, side.name, format.bits, side.tensor.ty.scalar
-            )));
+            ))));
         }
         if !side.k_pack && format.name != PACKED {
-            return Err(self.error("only mxfp4 inputs can be packed along a dimension different than K"));
+            return Err(self.error(
+                Cause::Assertion.says("only mxfp4 inputs can be packed along a dimension different than K"),
+            ));
         }
         Ok(value)
     }
@@ -158,10 +163,10 @@ impl Ctx<'_> {
         let Some(scale) = &side.scale else { return Ok(()) };
         let dtype = scale.ty.scalar.dtype();
         if !dtype.is_some_and(|dtype| matches!(dtype, DType::UInt8 | DType::Int8 | DType::Fp8E4Nv)) {
-            return Err(self.error(format!(
+            return Err(self.error(Cause::Assertion.says(format!(
                 "{}_scale must hold 8 bits (e8m0) or fp8e4nv. Got {}",
                 side.name, scale.ty.scalar
-            )));
+            ))));
         }
         let mut expected = lines.to_vec();
         expected[lines.len() - 1] /= group;
@@ -169,24 +174,26 @@ impl Ctx<'_> {
             return Ok(());
         }
         let (expected, found) = (ShapeText(&expected).to_string(), ShapeText(&scale.ty.shape).to_string());
-        Err(self.error(format!(
+        Err(self.error(Cause::Assertion.says(format!(
             "{}_scale must be a tensor of shape {expected}, one for each {group} elements along K. Got {found}",
             side.name
-        )))
+        ))))
     }
 
     fn scaled_accumulator(&mut self, acc: Option<Tensor>, ty: &Ty) -> Res<Tensor> {
         let Some(acc) = acc else { return self.literal(&PyValue::Int(0), ty.clone()) };
         if acc.ty.shape != ty.shape {
             let (expected, found) = (ShapeText(&ty.shape).to_string(), ShapeText(&acc.ty.shape).to_string());
-            return Err(self.error(format!("expected accumulator shape {expected}, got {found}")));
+            return Err(self.error(
+                Cause::Assertion.says(format!("expected accumulator shape {expected}, got {found}")),
+            ));
         }
         if acc.ty.scalar != ty.scalar {
-            return Err(self.error(format!(
+            return Err(self.error(Cause::Assertion.says(format!(
                 "expected accumulator dtype {}, got {found}; pass out_dtype={found} to use this accumulator dtype",
                 ty.scalar,
                 found = acc.ty.scalar
-            )));
+            ))));
         }
         Ok(acc)
     }

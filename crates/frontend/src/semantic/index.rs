@@ -2,6 +2,7 @@
 
 use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Num, Res};
+use crate::diagnostic::Cause;
 use crate::extension::Extension;
 use crate::typing::{self, Shape, ShapeText, Ty};
 use ir::{Attr, Type};
@@ -115,9 +116,10 @@ impl Ctx<'_> {
         }
         if tensor.ty.numel() != 1 {
             let found = tensor.ty.numel();
-            return Err(
-                self.error(format!("can only unsplat single-element tensors, this one has {found} elements"))
-            );
+            return Err(self
+                .error(Cause::Assertion.says(format!(
+                    "can only unsplat single-element tensors, this one has {found} elements"
+                ))));
         }
         self.reshaped(&shape::UNSPLAT, tensor.clone(), &[], Ty::scalar(tensor.ty.scalar))
     }
@@ -183,7 +185,10 @@ impl Ctx<'_> {
         let last = tensor.ty.shape.last().copied();
         if last != Some(2) {
             let found = ShapeText(&tensor.ty.shape).to_string();
-            return Err(self.error(format!("expected last dimension to be 2 for split, got shape {found}")));
+            return Err(self.error(
+                Cause::Assertion
+                    .says(format!("expected last dimension to be 2 for split, got shape {found}")),
+            ));
         }
         let was_rank_1 = tensor.ty.shape.len() == 1;
         let tensor = if was_rank_1 { self.expand_dims(tensor, 0)? } else { tensor };

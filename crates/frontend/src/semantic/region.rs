@@ -2,6 +2,7 @@
 
 use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Res};
+use crate::diagnostic::Cause;
 use crate::typing::{ShapeText, Ty};
 use crate::value::PyValue;
 use ir::{Attr, OpRow, Place, Type};
@@ -20,7 +21,10 @@ impl Ctx<'_> {
             None => Ok(()),
             Some(other) => {
                 let (a, b) = (ShapeText(&first.ty.shape).to_string(), ShapeText(&other.ty.shape).to_string());
-                Err(self.error(format!("all {what} inputs must have the same shape, got {a} and {b}")))
+                Err(self.error(
+                    Cause::Assertion
+                        .says(format!("all {what} inputs must have the same shape, got {a} and {b}")),
+                ))
             }
         }
     }

@@ -87,7 +87,7 @@ pub(super) fn perform<'py>(
             encoded.name(&name.extract::<std::borrow::Cow<'_, str>>()?);
             encoded.operand(state, value.as_borrowed())?;
         }
-        let Some(globals) = state.globals.last().cloned() else { return Err(outside(ask)) };
+        let Some(globals) = state.globals.last().cloned() else { return Err(outside(py, ask)) };
         let extensions = state.session.running().map_or(0, |running| running.extensions.bits());
         if extensions != 0 {
             encoded.key.extend([b'x', extensions]);
@@ -121,16 +121,17 @@ pub(super) fn perform<'py>(
 }
 
 /// An operation where no kernel runs.
-fn outside(ask: Ask<'_>) -> PyErr {
+fn outside(py: Python<'_>, ask: Ask<'_>) -> PyErr {
     let what = match ask {
         Ask::Call(name) => format!("`tl.{name}`"),
         Ask::Method(name) | Ask::Attribute(name) => format!("`{name}` of a value of a kernel"),
         _ => "an operation on values of a kernel".to_owned(),
     };
-    PyRuntimeError::new_err(format!(
-        "{what} was called outside a kernel. Names of the language have a meaning only in the body of a @triton.jit function; \
-         did you forget the decorator, or the launch grid (`kernel[grid](...)`)?"
-    ))
+    let message = format!(
+        "Did you forget to add @triton.jit ? {what} was called outside a kernel: names of the language have a meaning only in \
+         the body of a @triton.jit function, which is launched with a grid (`kernel[grid](...)`)"
+    );
+    of_class(py, "OutsideKernelError", |class| class.call1((message,)))
 }
 
 /// Builds a step and keeps it. Functions of the program may run meanwhile.
@@ -148,7 +149,7 @@ fn build<'py>(
         for (name, value) in keywords.into_iter().flat_map(|keywords| keywords.iter()) {
             named.push((name.extract::<String>()?, form(state, globals, value.as_borrowed())?));
         }
-        let running = state.session.running().ok_or_else(|| outside(ask))?;
+        let running = state.session.running().ok_or_else(|| outside(py, ask))?;
         let (setting, extensions) = (running.setting.clone(), running.extensions);
         let question = Question { action: ask.action()?, args, keywords: named, extensions };
         Ok((question, setting))

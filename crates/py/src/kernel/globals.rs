@@ -6,10 +6,12 @@ use super::function::JitFunction;
 use super::params::rules_of;
 use super::used::{Holder, UsedGlobal};
 use super::value::Registry;
-use frontend::{FunctionRef, Globals, ObjectRef, PyValue};
+use frontend::{Cause, Fault, FunctionRef, Globals, ObjectRef, PyValue};
 use pyo3::intern;
-use pyo3::prelude::{Bound, PyAny, PyResult, Python};
-use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyModule, PyTuple, PyTypeMethods};
+use pyo3::prelude::{Bound, PyAny, PyErr, PyResult, Python};
+use pyo3::types::{
+    PyAnyMethods, PyDict, PyDictMethods, PyModule, PyTuple, PyTupleMethods, PyType, PyTypeMethods,
+};
 use std::sync::{Mutex, PoisonError};
 
 /// Globals of live functions.
@@ -177,6 +179,19 @@ fn is_dict(value: &PyValue, object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(wrapped && object.getattr(intern!(object.py(), "value"))?.is_instance_of::<PyDict>())
 }
 
+/// An exception as a fault: its cause is the first class of its that is one.
+fn fault_of(py: Python<'_>, error: &PyErr) -> Fault {
+    let class_name = |class: &Bound<'_, PyType>| class.name().map(|name| name.to_string());
+    let own = error.get_type(py);
+    let name = class_name(&own).unwrap_or_else(|_| "error".to_owned());
+    let causes = own.mro().iter().filter_map(|class| {
+        let class = class.cast_into::<PyType>().ok()?;
+        Cause::of_class(&class_name(&class).ok()?)
+    });
+    let cause = causes.into_iter().next().unwrap_or(Cause::Runtime);
+    cause.says(format!("{name}: {}", error.value(py)))
+}
+
 impl Globals for PyGlobals {
     fn lookup(&self, function: &FunctionRef, name: &str) -> Option<PyValue> {
         Python::attach(|py| self.answer(self.find(py, function, name)))
@@ -199,14 +214,8 @@ impl Globals for PyGlobals {
         callee: &ObjectRef,
         args: &[PyValue],
         kwargs: &[(String, PyValue)],
-    ) -> Result<PyValue, String> {
-        Python::attach(|py| {
-            self.call_object(py, callee, args, kwargs).map_err(|error| {
-                let name =
-                    error.get_type(py).name().map_or_else(|_| "error".to_owned(), |name| name.to_string());
-                format!("{name}: {}", error.value(py))
-            })
-        })
+    ) -> Result<PyValue, Fault> {
+        Python::attach(|py| self.call_object(py, callee, args, kwargs).map_err(|error| fault_of(py, &error)))
     }
 
     fn block_method(&self, name: &str) -> Option<PyValue> {

@@ -156,6 +156,7 @@ fn broken(errors: &[ir::Diagnostic]) -> RuntimeError {
     let report = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     RuntimeError::Compilation(CompilationFailure {
         kind: CompilationKind::Error,
+        cause: frontend::Cause::Runtime,
         message: errors.first().map(|error| error.message.clone()).unwrap_or_default(),
         report,
         place: None,

@@ -108,7 +108,7 @@ impl Globals for Recorder<'_> {
         callee: &ObjectRef,
         args: &[PyValue],
         kwargs: &[(String, PyValue)],
-    ) -> Result<PyValue, String> {
+    ) -> Result<PyValue, frontend::Fault> {
         // A call that fails ends the compile, and nothing is kept of it.
         let result = self.inner.call(callee, args, kwargs)?;
         self.log.borrow_mut().ask_call(callee, args, kwargs, &result);

@@ -78,7 +78,7 @@ impl Globals for World {
         callee: &ObjectRef,
         args: &[PyValue],
         kwargs: &[(String, PyValue)],
-    ) -> Result<PyValue, String> {
+    ) -> Result<PyValue, frontend::Fault> {
         assert_eq!(callee.0.id, self.base + 2);
         assert_eq!(kwargs.len(), 1);
         let [PyValue::Int(value)] = args else { return Err("one integer".into()) };
@@ -177,8 +177,13 @@ fn two_names_of_one_object_differ_from_two_objects() {
         fn attribute(&self, _object: &ObjectRef, _name: &str) -> Option<PyValue> {
             None
         }
-        fn call(&self, _: &ObjectRef, _: &[PyValue], _: &[(String, PyValue)]) -> Result<PyValue, String> {
-            Err(String::new())
+        fn call(
+            &self,
+            _: &ObjectRef,
+            _: &[PyValue],
+            _: &[(String, PyValue)],
+        ) -> Result<PyValue, frontend::Fault> {
+            Err(String::new().into())
         }
     }
     let kernel = World::new(50).kernel();
