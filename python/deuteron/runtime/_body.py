@@ -17,7 +17,7 @@ import warnings
 from .. import _core
 from . import _written
 
-__all__ = ["body_of"]
+__all__ = ["KnownInteger", "body_of"]
 
 KernelValue = _core.KernelValue
 
@@ -466,7 +466,16 @@ def _constexpr_type(value):
     return value.type
 
 
-_NUMBERS = (int, float, bool)
+class KnownInteger(int):
+    """An argument that a compiled kernel knows, as it is 1: a number, which has what a run-time value has besides."""
+
+    __deuteron_builtin__ = "known_integer"
+
+    def __getattr__(self, name):
+        return getattr(_core.eager_assigned(int(self)), name)
+
+
+_NUMBERS = (int, float, bool, KnownInteger)
 
 
 def _listed(left, right):

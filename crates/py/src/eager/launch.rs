@@ -16,8 +16,9 @@ use frontend::eager::Form;
 use frontend::typing::Ty;
 use frontend::{ArgSpec, Scalar};
 use pyo3::exceptions::PyRuntimeError;
+use pyo3::intern;
 use pyo3::prelude::{Borrowed, Bound, PyAny, PyResult, Python};
-use pyo3::types::{PyAnyMethods, PyDict, PyList, PyListMethods, PyTuple, PyTupleMethods};
+use pyo3::types::{PyAnyMethods, PyDict, PyInt, PyList, PyListMethods, PyTuple, PyTupleMethods};
 use runtime::eager::{Parts, Running, Setting, Value, memory};
 use runtime::knobs::{self, Settings};
 use std::rc::Rc;
@@ -48,9 +49,13 @@ pub(crate) fn launch(launched: Launched<'_, '_>) -> PyResult<()> {
     let setting = Setting::new(launched.target, launched.options).or_raise(py)?;
     let globals = PyGlobals::new(launched.registry, Settings::current().code.allow_non_constexpr_globals);
     let mut reader = Reader { py, slots: launched.slots.iter(), pointers: Vec::new(), globals: &globals };
+    let interpreter = py.import("deuteron.runtime.interpreter")?;
     let (args, named) = (PyList::empty(py), PyDict::new(py));
     for ((param, spec), value) in me.params.iter().zip(launched.specs).zip(&launched.values) {
-        let object = reader.argument(&param.text, spec, value.as_borrowed())?;
+        let mut object = reader.argument(&param.text, spec, value.as_borrowed())?;
+        if !param.rules.constexpr && object.is_exact_instance_of::<PyInt>() {
+            object = interpreter.call_method1(intern!(py, "KnownInteger"), (object,))?;
+        }
         match param.kind {
             ParamKind::PositionalOnly | ParamKind::Positional => args.append(object)?,
             ParamKind::Variadic => args.call_method1("extend", (object,)).map(drop)?,
@@ -74,9 +79,7 @@ pub(crate) fn launch(launched: Launched<'_, '_>) -> PyResult<()> {
         state.session.begin(Running { setting, memory, standing, extensions });
         Ok(())
     })?;
-    let interpreter = py.import("deuteron.runtime.interpreter");
-    let result = interpreter
-        .and_then(|module| module.call_method1("run_grid", (launched.function, launched.grid, args, named)));
+    let result = interpreter.call_method1("run_grid", (launched.function, launched.grid, args, named));
     finished(py, result)
 }
 
