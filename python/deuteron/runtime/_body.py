@@ -9,6 +9,7 @@ import __future__
 
 import ast
 import builtins
+import functools
 import operator
 import textwrap
 import types
@@ -473,6 +474,25 @@ class KnownInteger(int):
 
     def __getattr__(self, name):
         return getattr(_core.eager_assigned(int(self)), name)
+
+
+def _known(name):
+    """An operator of integers whose result is known like its operands."""
+    plain = getattr(int, name)
+
+    @functools.wraps(plain)
+    def operator(self, *others):
+        result = plain(self, *others)
+        return KnownInteger(result) if type(result) is int else result
+
+    return operator
+
+
+for _name in ("add", "sub", "mul", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):
+    setattr(KnownInteger, f"__{_name}__", _known(f"__{_name}__"))
+    setattr(KnownInteger, f"__r{_name}__", _known(f"__r{_name}__"))
+for _name in ("__neg__", "__pos__", "__invert__", "__abs__"):
+    setattr(KnownInteger, _name, _known(_name))
 
 
 _NUMBERS = (int, float, bool, KnownInteger)
