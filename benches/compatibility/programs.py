@@ -321,19 +321,25 @@ class Writer:
         stores = [self.store(value) for value in self.values if value.name not in INPUTS and value.name != "n"]
         return body, statements, stores
 
+    def numbers(self):
+        """The parameters that are numbers, annotated or not."""
+        whole = "", ": int", ": tl.int64", ": \"i64\"", ": tl.int32"
+        real = "", ": float", ": tl.float64", ": \"fp32\""
+        return f"count{self.one_of(*whole)}, n{self.one_of(*whole)}, scale{self.one_of(*real)}"
+
 
 def source_of(parts):
     """The text of a kernel."""
-    helpers, body, statements, stores = parts
+    numbers, helpers, body, statements, stores = parts
     names = ", ".join(f"{name}_ptr" for name in INPUTS)
     lines = body + [line for statement in statements for line in statement] + stores
     text = "\n\n\n".join(helpers) + "\n\n\n" if helpers else ""
-    return f"{HEAD}\n\n{text}@triton.jit\ndef kernel({names}, integers, floats, count, n, scale, FLAG: tl.constexpr):\n" + "".join(
+    return f"{HEAD}\n\n{text}@triton.jit\ndef kernel({names}, integers, floats, {numbers}, FLAG: tl.constexpr):\n" + "".join(
         f"    {line}\n" for line in lines)
 
 
 def inputs_of(seed):
-    """Arguments; the memory behind `count` elements is there and is not to be read. An `n` of 1 would be a constant to compiled kernels alone."""
+    """Arguments; the memory behind `count` elements is there and is not to be read. An `n` of 1 may be a constant."""
     rng = np.random.default_rng(seed)
     arrays = []
     for name, dtype in INPUTS.items():
@@ -345,7 +351,7 @@ def inputs_of(seed):
             wide, near = rng.integers(info.min, info.max, BLOCK * PROGRAMS, endpoint=True, dtype=dtype), rng.integers(0, 20, BLOCK * PROGRAMS)
             values = np.where(rng.random(wide.size) < 0.5, wide, near.astype(dtype)).astype(dtype)
         arrays.append(values)
-    return arrays, int(rng.integers(BLOCK, BLOCK * PROGRAMS)), int(rng.choice([0, 2, 3, 4])), float(rng.integers(-8, 9) / 4), bool(rng.integers(0, 2))
+    return arrays, int(rng.integers(BLOCK, BLOCK * PROGRAMS)), int(rng.choice([0, 1, 2, 3, 4])), float(rng.integers(-8, 9) / 4), bool(rng.integers(0, 2))
 
 
 class Differs(Exception):
@@ -411,12 +417,12 @@ def check(text, folder, name, seed, engines):
 
 def smaller(parts, fails):
     """Leaves out statements, lines and stores while it still fails alike."""
-    helpers, body, statements, stores = parts
+    *head, statements, stores = parts
     for group in (stores, statements):
         at = 0
         while at < len(group):
             kept = group[:at] + group[at + 1:]
-            trial = (helpers, body, kept, stores) if group is statements else (helpers, body, statements, kept)
+            trial = (*head, kept, stores) if group is statements else (*head, statements, kept)
             if fails(trial):
                 if group is statements:
                     statements = kept
@@ -425,7 +431,7 @@ def smaller(parts, fails):
                 group = kept
             else:
                 at += 1
-    return helpers, body, statements, stores
+    return *head, statements, stores
 
 
 def main():
@@ -444,7 +450,7 @@ def main():
     while True:
         writer = Writer(seed)
         body, statements, stores = writer.program()
-        parts = (writer.helpers, body, statements, stores)
+        parts = (writer.numbers(), writer.helpers, body, statements, stores)
         text = source_of(parts)
         if arguments.seed is not None:
             print(text)

@@ -278,6 +278,24 @@ def test_a_stride_of_one_is_known_where_it_is_called_an_int():
     assert np.array_equal(x, y) and "ld.global.v4" in kernel.asm["ptx"]
 
 
+@triton.jit
+def rooted(out_ptr, n: int, counts):
+    count, size = counts[0], n
+    tl.static_assert(n.dtype == tl.int32 and size.dtype == tl.int32)
+    tl.store(out_ptr, 1.0 / tl.sqrt((n * n).to(tl.float32)) + (-count).to(tl.float32))
+    tl.store(out_ptr + 1, (n if count.to(tl.int1) else 5) + tl.sum(tl.arange(0, 4)[None, :] * size))
+
+
+@pytest.mark.parametrize("interpret", [False, True])
+def test_an_integer_that_is_one_is_converted_like_others(interpret):
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.interpret = interpret
+        for n, count in ((4, 3), (1, 3), (4, 1), (1, 1)):
+            out = np.zeros(2, np.float32)
+            rooted[(1, )](out, n, (count, ))
+            assert out.tolist() == [1 / n - count, 7 * n]
+
+
 def nested(depth):
     found = (1, )
     for _ in range(depth):

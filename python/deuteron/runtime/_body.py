@@ -9,6 +9,7 @@ import __future__
 
 import ast
 import builtins
+import functools
 import operator
 import textwrap
 import types
@@ -17,7 +18,7 @@ import warnings
 from .. import _core
 from . import _written
 
-__all__ = ["body_of"]
+__all__ = ["KnownInteger", "body_of"]
 
 KernelValue = _core.KernelValue
 
@@ -466,7 +467,35 @@ def _constexpr_type(value):
     return value.type
 
 
-_NUMBERS = (int, float, bool)
+class KnownInteger(int):
+    """An argument that a compiled kernel knows, as it is 1: a number, which has what a run-time value has besides."""
+
+    __deuteron_builtin__ = "known_integer"
+
+    def __getattr__(self, name):
+        return getattr(_core.eager_assigned(int(self)), name)
+
+
+def _known(name):
+    """An operator of integers whose result is known like its operands."""
+    plain = getattr(int, name)
+
+    @functools.wraps(plain)
+    def operator(self, *others):
+        result = plain(self, *others)
+        return KnownInteger(result) if type(result) is int else result
+
+    return operator
+
+
+for _name in ("add", "sub", "mul", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):
+    setattr(KnownInteger, f"__{_name}__", _known(f"__{_name}__"))
+    setattr(KnownInteger, f"__r{_name}__", _known(f"__r{_name}__"))
+for _name in ("__neg__", "__pos__", "__invert__", "__abs__"):
+    setattr(KnownInteger, _name, _known(_name))
+
+
+_NUMBERS = (int, float, bool, KnownInteger)
 
 
 def _listed(left, right):

@@ -11,9 +11,9 @@ import sys
 import threading
 
 from .. import _core, knobs
-from ._body import body_of
+from ._body import KnownInteger, body_of
 
-__all__ = ["InterpretedFunction", "KernelValue", "TensorHandle", "body_of", "current_place", "run_another", "run_grid", "to_numpy"]
+__all__ = ["InterpretedFunction", "KernelValue", "KnownInteger", "TensorHandle", "body_of", "current_place", "run_another", "run_grid", "to_numpy"]
 
 KernelValue = _core.KernelValue
 

@@ -44,10 +44,18 @@ fn dims(ty: &Ty) -> Val {
 impl Ctx<'_> {
     /// `value.name`.
     pub(crate) fn attribute(&mut self, value: &Val, name: &str) -> Res<Val> {
-        match self.find_attribute(value, name)? {
-            Some(val) => Ok(val),
-            None => Err(self.no_attribute(value, name)),
+        if let Some(val) = self.find_attribute(value, name)? {
+            return Ok(val);
         }
+        // An argument that is 1 is a constant, and kernels say `n.to(tl.float32)` of all that they may get.
+        let found = match value {
+            Val::Const(PyValue::Int(_)) => {
+                let number = self.materialized(value.clone())?;
+                self.find_attribute(&number, name)?
+            }
+            _ => None,
+        };
+        found.ok_or_else(|| self.no_attribute(value, name))
     }
 
     fn no_attribute(&mut self, value: &Val, name: &str) -> Stop {

@@ -136,7 +136,7 @@ fn items<'py>(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Option<Vec<Bound<'py
 }
 
 /// Whether an object is an instance of this class of the language.
-fn is_of_class(object: Borrowed<'_, '_, PyAny>, name: &str) -> PyResult<bool> {
+pub(super) fn is_of_class(object: Borrowed<'_, '_, PyAny>, name: &str) -> PyResult<bool> {
     let mark = object.get_type().getattr_opt(intern!(object.py(), "__deuteron_builtin__"))?;
     Ok(match mark {
         Some(mark) => mark.extract::<String>().is_ok_and(|mark| mark == name),

@@ -16,8 +16,9 @@ use frontend::eager::Form;
 use frontend::typing::Ty;
 use frontend::{ArgSpec, Scalar};
 use pyo3::exceptions::PyRuntimeError;
+use pyo3::intern;
 use pyo3::prelude::{Borrowed, Bound, PyAny, PyResult, Python};
-use pyo3::types::{PyAnyMethods, PyDict, PyList, PyListMethods, PyTuple, PyTupleMethods};
+use pyo3::types::{PyAnyMethods, PyDict, PyInt, PyList, PyListMethods, PyModule, PyTuple, PyTupleMethods};
 use runtime::eager::{Parts, Running, Setting, Value, memory};
 use runtime::knobs::{self, Settings};
 use std::rc::Rc;
@@ -47,10 +48,15 @@ pub(crate) fn launch(launched: Launched<'_, '_>) -> PyResult<()> {
     extents.extend(addressed(py)?);
     let setting = Setting::new(launched.target, launched.options).or_raise(py)?;
     let globals = PyGlobals::new(launched.registry, Settings::current().code.allow_non_constexpr_globals);
-    let mut reader = Reader { py, slots: launched.slots.iter(), pointers: Vec::new(), globals: &globals };
+    let interpreter = py.import("deuteron.runtime.interpreter")?;
+    let (slots, pointers) = (launched.slots.iter(), Vec::new());
+    let mut reader = Reader { py, slots, pointers, globals: &globals, interpreter: interpreter.clone() };
     let (args, named) = (PyList::empty(py), PyDict::new(py));
     for ((param, spec), value) in me.params.iter().zip(launched.specs).zip(&launched.values) {
-        let object = reader.argument(&param.text, spec, value.as_borrowed())?;
+        let mut object = reader.argument(&param.text, spec, value.as_borrowed())?;
+        if !param.rules.constexpr {
+            object = known(&interpreter, object)?;
+        }
         match param.kind {
             ParamKind::PositionalOnly | ParamKind::Positional => args.append(object)?,
             ParamKind::Variadic => args.call_method1("extend", (object,)).map(drop)?,
@@ -74,9 +80,7 @@ pub(crate) fn launch(launched: Launched<'_, '_>) -> PyResult<()> {
         state.session.begin(Running { setting, memory, standing, extensions });
         Ok(())
     })?;
-    let interpreter = py.import("deuteron.runtime.interpreter");
-    let result = interpreter
-        .and_then(|module| module.call_method1("run_grid", (launched.function, launched.grid, args, named)));
+    let result = interpreter.call_method1("run_grid", (launched.function, launched.grid, args, named));
     finished(py, result)
 }
 
@@ -116,6 +120,15 @@ struct Reader<'a, 'py> {
     slots: std::slice::Iter<'a, u64>,
     pointers: Vec<(String, u64)>,
     globals: &'a PyGlobals,
+    interpreter: Bound<'py, PyModule>,
+}
+
+/// An integer that a compiled kernel knows, as programs see it.
+fn known<'py>(interpreter: &Bound<'py, PyModule>, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if object.is_exact_instance_of::<PyInt>() {
+        return interpreter.call_method1(intern!(interpreter.py(), "KnownInteger"), (object,));
+    }
+    Ok(object)
 }
 
 impl<'py> Reader<'_, 'py> {
@@ -153,7 +166,8 @@ impl<'py> Reader<'_, 'py> {
                 let given = tuple::items(value)?;
                 let mut made = Vec::with_capacity(items.len());
                 for (index, (spec, item)) in items.iter().zip(given.iter_borrowed()).enumerate() {
-                    made.push(self.argument(&format!("{name}.{index}"), spec, item)?);
+                    let item = self.argument(&format!("{name}.{index}"), spec, item)?;
+                    made.push(known(&self.interpreter, item)?);
                 }
                 let made = PyTuple::new(self.py, made)?;
                 if fields.is_some() { given.get_type().call1(made) } else { Ok(made.into_any()) }

@@ -1,6 +1,6 @@
 //! Performing an operation of the language on values of a running kernel.
 
-use super::encode::{Encoded, form};
+use super::encode::{Encoded, form, is_of_class};
 use super::result::Results;
 use super::sites;
 use super::state::{self, State};
@@ -276,6 +276,7 @@ pub(crate) fn assigned<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Py
     if value.is_exact_instance_of::<PyInt>()
         || value.is_exact_instance_of::<PyFloat>()
         || value.is_exact_instance_of::<PyBool>()
+        || value.is_instance_of::<PyInt>() && is_of_class(value.as_borrowed(), "known_integer")?
     {
         return perform(py, Ask::Assign, &[value], None);
     }
