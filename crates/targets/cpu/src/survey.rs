@@ -143,7 +143,7 @@ pub(crate) fn peaks(machine: &Processor) -> Peaks {
         unit: "core",
         memory: measured(threads as usize),
         cache: 0.0,
-        cache_bytes: machine.caches.last_of(threads as usize),
+        cache_bytes: machine.caches.last_of(topology::allowed_cpus().len()),
         near_cache_bytes: machine.caches.l2,
         shared: 0.0,
         latency_ns: 0.0,
