@@ -11,8 +11,10 @@
 //! the chains of single elements, and with fewer registers more programs share an SM (rms norm over 15872 columns with
 //! 16 warps: 54 registers and two programs, 76 and one in our order). So does one without barriers that has very many
 //! in use: the lower level spills them (255 registers in place of 122 for a gated activation that loads 256 bytes a
-//! lane twice). Left out: how often loops run, and whether what they load is in a cache already.
+//! lane twice), and loops that load once an iteration, of which it puts several together. Left out: how often loops
+//! run, and whether what they load is in a cache already.
 
+use super::loop_loads::unrolled;
 use super::machine::MFunction;
 use super::work::{InUse, Known, REGISTERS, Work, loops, programs};
 use std::ops::Range;
@@ -69,6 +71,9 @@ pub(super) fn effort(function: &MFunction, lanes: u32) -> Effort {
             return Effort::Full;
         }
     }
+    if !unrolled(function).is_empty() {
+        return Effort::Full;
+    }
     let sum = |blocks: &Range<usize>| work[blocks.clone()].iter().copied().sum::<Work>();
     let loops = loops(function);
     let is_inner = |outer: &Range<usize>| {
@@ -117,7 +122,8 @@ impl InUse {
 
 #[cfg(test)]
 mod tests {
-    use super::super::machine::{AsmText, Class, Edge, End, MBlock, MFunction, MInst, Operand, Text};
+    use super::super::machine::testing::{block, function};
+    use super::super::machine::{Class, End, MBlock, MFunction, MInst, Operand, Text};
     use super::super::work::{InUse, Known};
     use super::{Effort, HEAVY, effort};
     use cranelift_entity::{EntityRef, PrimaryMap};
@@ -126,36 +132,8 @@ mod tests {
 
     const MULTIPLY: &str = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
 
-    /// A block of these instructions, each so many times, that goes to another or out of the function.
-    fn block(number: usize, mnemonics: &[(&'static str, usize)], targets: &[usize]) -> MBlock {
-        let asm = |text: &str| AsmText {
-            text: text.into(),
-            places: Vec::new(),
-            ties: SmallVec::new(),
-            early: false,
-        };
-        let inst = |name: &'static str| MInst {
-            text: if name.starts_with("mma") {
-                Text::Asm(Box::new(asm(name)))
-            } else {
-                Text::Plain(name.into())
-            },
-            defs: 0,
-            operands: SmallVec::new(),
-            location: None,
-        };
-        let insts =
-            mnemonics.iter().flat_map(|(name, count)| std::iter::repeat_n(inst(name), *count)).collect();
-        let edges = targets.iter().map(|target| Edge { block: Block::new(*target), copies: Vec::new() });
-        let end = match targets {
-            [] => End::Return(SmallVec::new()),
-            _ => End::Switch(Vec::new(), edges.collect()),
-        };
-        MBlock { block: Block::new(number), params: Vec::new(), insts, end }
-    }
-
     fn of(blocks: Vec<MBlock>) -> Effort {
-        effort(&MFunction { blocks, regs: PrimaryMap::new(), stack: (0, 1) }, 128)
+        effort(&function(blocks), 128)
     }
 
     #[test]
@@ -169,9 +147,12 @@ mod tests {
         let looped = |inside: &[_]| {
             of(vec![block(0, &[(add, 200)], &[1]), block(1, inside, &[1, 2]), block(2, &[(add, 200)], &[])])
         };
-        assert_eq!(looped(&[(load, 1), (add, 8)]), Effort::Low);
-        assert_eq!(looped(&[(load, 1), (add, 80)]), Effort::Full);
-        assert_eq!(looped(&[("ld.global.b32", 2), (add, 2)]), Effort::Full, "it waits for single words");
+        assert_eq!(looped(&[(load, 3), (add, 24)]), Effort::Low);
+        assert_eq!(looped(&[(load, 3), (add, 240)]), Effort::Full);
+        assert_eq!(looped(&[(load, 1), (add, 8)]), Effort::Full, "it is unrolled");
+        assert_eq!(looped(&[(load, 1), (store, 1), (add, 8)]), Effort::Low);
+        let words = [("ld.global.b32", 2), ("st.global.b32", 1), (add, 2)];
+        assert_eq!(looped(&words), Effort::Full, "it waits for single words");
         assert_eq!(looped(&[(load, 4), (MULTIPLY, 1)]), Effort::Full);
         assert_eq!(looped(&[(load, 1), ("bar.sync", 1), (add, 7)]), Effort::Full, "gradients of a norm");
     }
@@ -212,7 +193,7 @@ mod tests {
 
     #[test]
     fn every_inner_loop_counts() {
-        let (load, add) = (("ld.global.v4.b32", 1), ("add.f32", 60));
+        let (load, add) = (("ld.global.v4.b32", 3), ("add.f32", 180));
         // Blocks 1 to 3 are a loop around the loop of block 2.
         let nested = |inner| {
             of(vec![

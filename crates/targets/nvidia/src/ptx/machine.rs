@@ -249,3 +249,45 @@ impl End {
         }
     }
 }
+
+/// Functions for tests.
+#[cfg(test)]
+pub(super) mod testing {
+    use super::{AsmText, Edge, End, MBlock, MFunction, MInst, Text};
+    use cranelift_entity::{EntityRef, PrimaryMap};
+    use llir::Block;
+    use smallvec::SmallVec;
+
+    /// A block of these instructions, each so many times, that goes to another or out of the function.
+    pub(crate) fn block(number: usize, mnemonics: &[(&'static str, usize)], targets: &[usize]) -> MBlock {
+        let asm = |text: &str| AsmText {
+            text: text.into(),
+            places: Vec::new(),
+            ties: SmallVec::new(),
+            early: false,
+        };
+        let inst = |name: &'static str| MInst {
+            text: if name.starts_with("mma") {
+                Text::Asm(Box::new(asm(name)))
+            } else {
+                Text::Plain(name.into())
+            },
+            defs: 0,
+            operands: SmallVec::new(),
+            location: None,
+        };
+        let insts =
+            mnemonics.iter().flat_map(|(name, count)| std::iter::repeat_n(inst(name), *count)).collect();
+        let edges = targets.iter().map(|target| Edge { block: Block::new(*target), copies: Vec::new() });
+        let end = match targets {
+            [] => End::Return(SmallVec::new()),
+            _ => End::Switch(Vec::new(), edges.collect()),
+        };
+        MBlock { block: Block::new(number), params: Vec::new(), insts, end }
+    }
+
+    /// A function of blocks without registers.
+    pub(crate) fn function(blocks: Vec<MBlock>) -> MFunction {
+        MFunction { blocks, regs: PrimaryMap::new(), stack: (0, 1) }
+    }
+}

@@ -12,6 +12,7 @@ mod effort;
 mod error;
 mod features;
 mod liveness;
+mod loop_loads;
 mod low_halves;
 mod machine;
 mod module;

@@ -6,6 +6,7 @@ use super::edges::skip_empty;
 use super::effort::{Effort, effort, spills};
 use super::error::PtxError;
 use super::features::Features;
+use super::loop_loads::LoopLoads;
 use super::low_halves::read_low_halves;
 use super::options::Options;
 use super::select::{call_bits, returned_words, select};
@@ -58,8 +59,17 @@ pub fn emit(module: &Module, options: &Options) -> Result<Ptx, Vec<PtxError>> {
                     keep_loads_early(&mut selected, lanes);
                 }
                 hardest = hardest.max(effort);
-                let text = body(&selected, number, options, &mut features);
-                if let Err(message) = head(&mut functions, function, is_spilling) {
+                let told = if effort == Effort::Full {
+                    LoopLoads::of(&selected, lanes)
+                } else {
+                    LoopLoads::default()
+                };
+                let text = body(&selected, (number, &told.unrolled), options, &mut features);
+                let kernel = function.kernel.as_ref();
+                let may_say =
+                    kernel.is_some_and(|kernel| kernel.lanes.is_some() && kernel.max_registers.is_none());
+                let programs = if is_spilling { Some(1) } else { told.programs.filter(|_| may_say) };
+                if let Err(message) = head(&mut functions, function, programs) {
                     errors.push(PtxError { function: function.name.clone(), location: None, message });
                 }
                 functions.push_str("{\n");
@@ -210,8 +220,9 @@ fn returned(ret: Type) -> Result<String, String> {
     })
 }
 
-/// The line of a function before its body.
-fn head(out: &mut String, function: &Function, is_spilling: bool) -> Result<(), String> {
+/// The line of a function before its body. `programs` are those for which an SM is to have registers, where the kernel
+/// says nothing.
+fn head(out: &mut String, function: &Function, programs: Option<u32>) -> Result<(), String> {
     let visible = if function.linkage == Linkage::External { ".visible " } else { "" };
     let name = symbol(&function.name);
     match &function.kernel {
@@ -236,7 +247,7 @@ fn head(out: &mut String, function: &Function, is_spilling: bool) -> Result<(), 
     if let Some(count) = kernel.max_lanes.filter(|_| kernel.lanes.is_none()) {
         _ = writeln!(out, ".maxntid {count}, 1, 1");
     }
-    if let Some(count) = kernel.min_blocks.or_else(|| is_spilling.then_some(1)) {
+    if let Some(count) = kernel.min_blocks.or(programs) {
         _ = writeln!(out, ".minnctapersm {count}");
     }
     if let Some(count) = kernel.max_registers {

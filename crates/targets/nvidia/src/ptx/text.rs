@@ -56,6 +56,8 @@ pub(crate) struct Writer<'a> {
     /// How many registers of each class there are.
     counts: [u32; 4],
     options: &'a Options,
+    /// The loops that the assembler may unroll, by their heads.
+    unrolled: &'a [Block],
     line: Option<Location>,
     stubs: usize,
     /// Blocks that something goes to, other than by falling into them.
@@ -69,7 +71,7 @@ pub(crate) struct Writer<'a> {
 /// The text between the braces of a function.
 pub(crate) fn body(
     function: &MFunction,
-    number: usize,
+    (number, unrolled): (usize, &[Block]),
     options: &Options,
     features: &mut Features,
 ) -> String {
@@ -88,6 +90,7 @@ pub(crate) fn body(
         names: SecondaryMap::new(),
         counts: [0; 4],
         options,
+        unrolled,
         line: None,
         stubs: 0,
         is_target: SecondaryMap::new(),
@@ -136,7 +139,8 @@ impl Writer<'_> {
 
     fn block(&mut self, index: usize, block: &MBlock) {
         self.starts.push((self.out.len(), block.block));
-        if !self.options.unroll && self.is_loop_head(index) {
+        let may_be_unrolled = self.options.unroll || self.unrolled.contains(&block.block);
+        if !may_be_unrolled && self.is_loop_head(index) {
             self.out.push_str("\t.pragma \"nounroll\";\n");
         }
         for inst in &block.insts {

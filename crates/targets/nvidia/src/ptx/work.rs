@@ -20,6 +20,10 @@ pub(super) struct Work {
     pub(super) instructions: u32,
     /// Bytes between device memory and a lane.
     pub(super) bytes: u32,
+    /// Loads of device memory.
+    pub(super) loads: u32,
+    /// Stores to it.
+    pub(super) stores: u32,
     /// Whether there is something that only the full level does well: matrix instructions, which are inline assembly,
     /// or calls.
     pub(super) is_demanding: bool,
@@ -33,6 +37,8 @@ pub(super) struct About {
     pub(super) role: Role,
     /// Bytes between device memory and a lane.
     pub(super) bytes: u32,
+    /// Whether these bytes are stored.
+    stores: bool,
     /// How many of the machine it is.
     instructions: u32,
 }
@@ -45,7 +51,12 @@ impl<'a> Known<'a> {
     pub(super) fn of(&mut self, mnemonic: &'a str) -> About {
         *self.0.entry(mnemonic).or_insert_with(|| {
             let role = role(mnemonic);
-            About { role, bytes: device_bytes(role, mnemonic), instructions: machine_instructions(mnemonic) }
+            About {
+                role,
+                bytes: device_bytes(role, mnemonic),
+                stores: mnemonic.starts_with("st."),
+                instructions: machine_instructions(mnemonic),
+            }
         })
     }
 }
@@ -69,6 +80,9 @@ impl Work {
     fn add_one(&mut self, of: About) {
         self.instructions += of.instructions;
         self.bytes += of.bytes;
+        let is_access = u32::from(of.bytes > 0);
+        self.loads += if of.stores { 0 } else { is_access };
+        self.stores += if of.stores { is_access } else { 0 };
         self.is_demanding |= matches!(of.role, Role::Multiply | Role::MultiplyControl | Role::MultiplyWait);
         self.waits |= waits(of.role);
     }
@@ -79,6 +93,8 @@ impl std::iter::Sum for Work {
         all.fold(Work::default(), |sum, one| Work {
             instructions: sum.instructions + one.instructions,
             bytes: sum.bytes + one.bytes,
+            loads: sum.loads + one.loads,
+            stores: sum.stores + one.stores,
             is_demanding: sum.is_demanding || one.is_demanding,
             waits: sum.waits || one.waits,
         })
