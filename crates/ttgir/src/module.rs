@@ -83,6 +83,24 @@ pub(crate) fn pair(module: &mut Module) {
     module.set_extra(top, PAIRED.key(), Some(Attr::Unit));
 }
 
+/// For how many programs an SM is to have registers.
+pub static PROGRAMS: DeclaredKey = DeclaredKey::new(
+    "ttg.programs",
+    "For so many programs an SM is to have registers, though some values are spilled then.",
+);
+
+/// Lets an SM have registers for so many programs.
+pub(crate) fn ask_for_programs(module: &mut Module, programs: u32) {
+    let top = module.top();
+    module.set_extra(top, PROGRAMS.key(), Some(Attr::int(i64::from(programs), Type::int(32))));
+}
+
+/// For how many programs an SM is to have registers, if that is said.
+pub fn programs_asked(module: &Module) -> Option<u32> {
+    let programs = module.extra_attr(module.top(), PROGRAMS.name)?.as_int()?;
+    u32::try_from(programs).ok().filter(|&programs| programs > 0)
+}
+
 /// Why the warps of a loop have no roles.
 pub static NO_ROLES: DeclaredKey =
     DeclaredKey::new("ttg.no-roles", "Why the warps of this loop have no roles, though that was asked for.");

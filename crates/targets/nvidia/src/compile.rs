@@ -152,8 +152,12 @@ impl<'a> Compile<'a> {
         let persistent = ttgir::programs_param(&layouts, of.entry()).is_some();
         let (arch, options) = (self.nvidia.arch, self.options);
         let shared = kernel.shared_bytes.max(self.min_shared()?);
-        if is_alone(shared, self.nvidia.lanes.machine) {
-            take_registers(&mut module, &kernel.name);
+        let programs = match is_alone(shared, self.nvidia.lanes.machine) {
+            true => Some(1),
+            false => ttgir::module::programs_asked(&layouts),
+        };
+        if let Some(programs) = programs {
+            share_registers(&mut module, &kernel.name, programs);
         }
         let written = self.shared.time(stage::PTX, |_| {
             let how = ptx::Options {
@@ -297,14 +301,14 @@ fn is_alone(shared_bytes: u32, machine: &Machine) -> bool {
         > u64::from(machine.sm_shared_bytes)
 }
 
-/// Lets a kernel take the registers that no other program could use: the assembler knows nothing of shared memory that
-/// the launch asks for, and would leave registers for a second program.
-fn take_registers(module: &mut llir::Module, name: &str) {
+/// Lets so many programs of a kernel share the registers of an SM. With one it takes those that no other could use: the
+/// assembler knows nothing of shared memory that the launch asks for, and would leave registers for a second program.
+fn share_registers(module: &mut llir::Module, name: &str, programs: u32) {
     let function = module.find(name).and_then(|id| module.function_mut(id));
     if let Some(kernel) = function.and_then(|function| function.kernel.as_mut())
         && kernel.max_registers.is_none()
     {
-        kernel.min_blocks.get_or_insert(1);
+        kernel.min_blocks.get_or_insert(programs);
     }
 }
 

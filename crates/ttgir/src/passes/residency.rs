@@ -12,6 +12,12 @@ use ttir::types::{elem, is_tensor, shape};
 /// Registers for addresses, fragments of operands and numbers of rows.
 pub(super) const RESERVE: u64 = 16;
 
+/// A ring of so many buffers or fewer does not hide what its copies take: other programs on the SM have to.
+pub(super) const FEW_STAGES: usize = 2;
+/// Registers beyond those of [`words_at_once`] that addresses of copies by lanes take, and what the assembler keeps
+/// besides (attention forward of 64×32 and 128×32 blocks, d = 128: 117 to 148 registers in place of 108).
+const BESIDES: u64 = 32;
+
 /// Parts of an SM, each of which has registers for whole warps.
 const SM_PARTS: u64 = 4;
 /// Registers of a lane come in pieces of so many.
@@ -62,9 +68,38 @@ impl Residency {
         if words + RESERVE > self.lane_registers {
             return None;
         }
-        let of_warp = words.next_multiple_of(REGISTER_PIECE) * self.lanes / self.warps;
-        let resident = self.sm_registers / SM_PARTS / of_warp * SM_PARTS;
+        let resident = self.resident_warps(words);
         Some([resident / self.warps, resident / (self.warps + 1)])
+    }
+
+    /// How many warps an SM holds whose lanes have so many registers.
+    fn resident_warps(&self, words: u64) -> u64 {
+        let of_warp = words.max(1).next_multiple_of(REGISTER_PIECE) * self.lanes / self.warps;
+        self.sm_registers / SM_PARTS / of_warp * SM_PARTS
+    }
+
+    /// Whether an SM holds as many programs of a loop if it takes so many registers more, all counted exactly.
+    pub(super) fn stays_with(&self, module: &Module, op: Op, more: u64) -> bool {
+        let words = words_at_once(module, op) + BESIDES;
+        self.resident_warps(words + more) / self.warps >= self.resident_warps(words) / self.warps
+    }
+
+    /// Whether an SM could hold two programs of a loop over several dots, where it holds one, if the assembler spilled
+    /// a few registers: up to 84 bytes a lane were worth 1.1 to 1.5 times the speed (attention forward of 128×64
+    /// blocks, d = 128, and of 128×128, d = 64, 8 warps, H200). Not if the sums take most of what each would have, or
+    /// operands stay in registers: of these 140 bytes and more are spilled (0.6 to 0.9).
+    pub(super) fn may_hold_two(&self, module: &Module, op: Op) -> bool {
+        let each = self.sm_registers / (2 * self.lanes);
+        let needed = words_at_once(module, op);
+        let carried = ForOp::new(module, op).carried();
+        let sums = carried.iter().map(|&value| words(module, value)).sum::<u64>();
+        let dots = dots_of(module, op);
+        dots.len() > 1
+            && self.resident_warps(needed) / self.warps == 1
+            && each <= self.lane_registers
+            && needed <= each + each / 5
+            && 2 * sums <= each + RESERVE
+            && held(module, op, &dots) == 0
     }
 }
 

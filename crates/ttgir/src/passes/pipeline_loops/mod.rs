@@ -47,9 +47,9 @@ pub(super) use staged::memory_between;
 pub use unroll::UNROLL_LOADS;
 
 use super::context::Context;
-use super::residency::Residency;
+use super::residency::{FEW_STAGES, Residency};
 use crate::machine::Roles;
-use crate::module::NO_ROLES;
+use crate::module::{NO_ROLES, ask_for_programs};
 use ir::pass::PassRow;
 use ir::{Attr, Diagnostic, Module, Op};
 use rustc_hash::FxHashSet;
@@ -119,6 +119,9 @@ fn pipeline(
         return Vec::new();
     };
     let Some(nest) = nest(module, op, &plan, (context, residency), axis) else {
+        if plan.stages <= FEW_STAGES && residency.may_hold_two(module, op) {
+            ask_for_programs(module, 2);
+        }
         let ring = expand::expand(module, op, &plan);
         group_dots::overlap(module, op, &ring.views, residency, Some((&plan, &ring)));
         return Vec::new();

@@ -17,7 +17,7 @@ use crate::from_ttir::is_written;
 use crate::ops::group_dot::WARP_GROUP_DOT;
 use crate::passes::bulk_copies::bytes_of;
 use crate::passes::context::Context;
-use crate::passes::residency::{Residency, dots_of};
+use crate::passes::residency::{FEW_STAGES, Residency, dots_of};
 use crate::passes::touches::reads_what_is_written;
 use crate::types::memdesc;
 use ir::{Block, Def, Module, Op, Traits, Value};
@@ -97,7 +97,9 @@ pub(super) fn pays(module: &Module, op: Op) -> bool {
 
 /// Whether an SM that has room for several programs of a loop over several dots would hold a single one if each had a
 /// warp more: one that begins copies does not make good for that. Where rows are loaded beside matrices, whether it
-/// would hold fewer (gradients of keys, 64×64 blocks: two in place of three, 350 TFLOP/s in place of 400).
+/// would hold fewer (gradients of keys, 64×64 blocks: two in place of three, 350 TFLOP/s in place of 400); and where a
+/// ring is so short that programs wait for it (attention forward with two stages, H200: 64×64 blocks, d = 64, 1.21
+/// times as fast without roles, 64×32, d = 128, 1.28, 64×16, d = 256, 1.6).
 pub(super) fn takes_a_program(
     module: &Module,
     op: Op,
@@ -117,7 +119,11 @@ pub(super) fn takes_a_program(
     let ring: u64 = plan.copies.iter().map(|copy| bytes_of(module, copy.load)).sum();
     let shared = plan.stages as u64 * ring + outside.into_iter().map(bytes).sum::<u64>();
     let has_rows = plan.copies.iter().any(|copy| shape(module.ty(module.result(copy.load, 0))).len() == 1);
-    let takes = |[alone, beside]: [u64; 2]| alone > 1 && beside == 1 || has_rows && beside < alone;
+    let is_short = plan.stages <= FEW_STAGES;
+    let takes = |[alone, beside]: [u64; 2]| {
+        let alone = if is_short && residency.may_hold_two(module, op) { alone.max(2) } else { alone };
+        alone > 1 && beside == 1 || (has_rows || is_short) && beside < alone
+    };
     dots.len() > 1
         && 2 * shared <= u64::from(context.machine.sm_shared_bytes)
         && residency.beside_a_warp(module, op).is_some_and(takes)
