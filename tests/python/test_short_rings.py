@@ -64,6 +64,12 @@ def test_roles_need_a_longer_ring(texts):
         assert "ttg.warp_specialize" in texts(64, columns, 64, 4, 3)["ttgir"]
 
 
+def test_programs_that_take_all_registers(texts):
+    # Two programs of four warps share an SM, and one of five has it alone.
+    assert "ttg.warp_specialize" not in texts(128, 64, 128, 4, 2)["ttgir"]
+    assert "ttg.warp_specialize" in texts(128, 64, 128, 4, 3)["ttgir"]
+
+
 def test_two_programs_share_an_sm(texts):
     short, long = texts(128, 64, 128, 8, 2), texts(128, 64, 128, 8, 3)
     assert ".minnctapersm 2" in short["ptx"] and "ttg.warp_specialize" not in short["ttgir"]

@@ -65,11 +65,17 @@ impl Residency {
     /// nearly all registers of a lane: they may spill.
     pub(super) fn beside_a_warp(&self, module: &Module, op: Op) -> Option<[u64; 2]> {
         let words = words_at_once(module, op);
-        if words + RESERVE > self.lane_registers {
-            return None;
-        }
+        (words + RESERVE <= self.lane_registers).then(|| self.programs(words))
+    }
+
+    /// The same of programs whose lanes have all registers that there are.
+    pub(super) fn largest_beside_a_warp(&self) -> [u64; 2] {
+        self.programs(self.lane_registers)
+    }
+
+    fn programs(&self, words: u64) -> [u64; 2] {
         let resident = self.resident_warps(words);
-        Some([resident / self.warps, resident / (self.warps + 1)])
+        [resident / self.warps, resident / (self.warps + 1)]
     }
 
     /// How many warps an SM holds whose lanes have so many registers.

@@ -99,7 +99,7 @@ pub(super) fn pays(module: &Module, op: Op) -> bool {
 /// warp more: one that begins copies does not make good for that. Where rows are loaded beside matrices, whether it
 /// would hold fewer (gradients of keys, 64×64 blocks: two in place of three, 350 TFLOP/s in place of 400); and where a
 /// ring is so short that programs wait for it (attention forward with two stages, H200: 64×64 blocks, d = 64, 1.21
-/// times as fast without roles, 64×32, d = 128, 1.28, 64×16, d = 256, 1.6).
+/// times as fast without roles, 64×32, d = 128, 1.28, 128×64 by four warps 1.52, 64×16, d = 256, 1.6).
 pub(super) fn takes_a_program(
     module: &Module,
     op: Op,
@@ -126,7 +126,10 @@ pub(super) fn takes_a_program(
     };
     dots.len() > 1
         && 2 * shared <= u64::from(context.machine.sm_shared_bytes)
-        && residency.beside_a_warp(module, op).is_some_and(takes)
+        && residency
+            .beside_a_warp(module, op)
+            .or_else(|| is_short.then(|| residency.largest_beside_a_warp()))
+            .is_some_and(takes)
 }
 
 impl Nest {
