@@ -93,6 +93,8 @@ def test_dtypes():
     assert tl.core.str_to_ty("*kfp16") == tl.pointer_type(tl.float16, const=True)
     assert tl.block_type(tl.int32, [4, 8]).numel == 32
     assert len({tl.int32, tl.dtype("int32"), tl.core.get_int_dtype(32, True)}) == 1
+    with pytest.raises(ValueError, match="no unsigned integer of 24 bits"):
+        tl.core.get_int_dtype(24, False)
     with pytest.raises(ValueError, match="no dtype"):
         tl.dtype("int7")
     with pytest.raises(TypeError):

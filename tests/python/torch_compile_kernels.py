@@ -103,6 +103,29 @@ def with_imported_names(x, y):
     return out.float() + y
 
 
+int_type = triton.constexpr_function(tl.core.get_int_dtype)
+
+
+@triton.jit
+def bits(value):
+    """The bits of a number, as an integer that is as wide."""
+    return value.to(int_type(value.dtype.primitive_bitwidth, True), bitcast=True)
+
+
+@triton.jit
+def bits_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    """Calls a function of the library when it is compiled: Inductor copies its text."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, bits(tl.load(x_ptr + at, at < n)), at < n)
+
+
+def with_a_function_of_the_library(x, y):
+    """The bits of x beside y."""
+    out = torch.empty_like(x, dtype=torch.int32)
+    bits_kernel[(triton.cdiv(x.numel(), 64), )](x, out, x.numel(), 64)
+    return out // 65536 + y
+
+
 #: Functions and what they compute.
 USER_KERNELS = {
     "add": (add, lambda x, y: (x + y).sin()),
@@ -110,6 +133,7 @@ USER_KERNELS = {
     "tuned": (tuned, lambda x, y: x * 3 + y),
     "with_a_loop_and_atomics": (with_a_loop_and_atomics, lambda x, y: x.relu().sum(1) + y.sum()),
     "with_imported_names": (with_imported_names, lambda x, y: (x / 4).bfloat16().float() + y),
+    "with_a_function_of_the_library": (with_a_function_of_the_library, lambda x, y: x.view(torch.int32) // 65536 + y),
     "as_an_operator": (as_an_operator, lambda x, y: 2 * x + y),
 }
 

@@ -373,7 +373,13 @@ BY_CODEGEN_NAME = {
 
 def get_int_dtype(bitwidth, signed):
     """The integer type of so many bits."""
-    return int1 if bitwidth == 1 else BY_CODEGEN_NAME[("i" if signed else "u") + str(bitwidth)]
+    # Inductor copies the text of functions that kernels call, with the types that they name and nothing else.
+    if bitwidth == 1:
+        return int1
+    for candidate in (int8, int16, int32, int64) if signed else (uint8, uint16, uint32, uint64):
+        if candidate.primitive_bitwidth == bitwidth:
+            return candidate
+    raise ValueError(f"there is no {'signed' if signed else 'unsigned'} integer of {bitwidth} bits")
 
 
 def str_to_ty(name, c=None):
