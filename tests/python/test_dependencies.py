@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from triton.language.target_info import current_target, is_cuda
 
 SCALE = tl.constexpr(3)
 
@@ -43,6 +44,16 @@ def caller(out):
 @triton.jit
 def reads_python(out):
     tl.store(out, of_python())
+
+
+@triton.constexpr_function
+def of_the_target():
+    return current_target() is None or is_cuda()
+
+
+@triton.jit
+def reads_the_target(out):
+    tl.store(out, of_the_target())
 
 
 def launched(function, *args):
@@ -92,6 +103,10 @@ def test_keys_follow_globals(monkeypatch):
 def test_functions_of_python_have_no_key():
     with pytest.raises(RuntimeError, match="Unsupported function referenced"):
         reads_python.cache_key
+
+
+def test_functions_of_the_language_have_keys():
+    assert len(reads_the_target.cache_key) == len(two.cache_key)
 
 
 def test_functions_that_call_each_other_have_keys():

@@ -4,7 +4,10 @@ import torch
 import triton
 import triton.language as tl
 from torch._inductor.runtime import triton_helpers
+from triton.language.core import PropagateNan, get_int_dtype
 from triton.language.extra.libdevice import fast_dividef
+from triton.language.standard import _is_power_of_two, _log2
+from triton.language.target_info import is_hip
 
 QUARTER: tl.constexpr = 4
 
@@ -126,6 +129,22 @@ def with_a_function_of_the_library(x, y):
     return out // 65536 + y
 
 
+@triton.jit
+def inner_names_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    """Calls, by their own names, what modules below the language have: Inductor imports functions and copies constexpr ones."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.maximum(tl.load(x_ptr + at, at < n), 0.0, propagate_nan=PropagateNan.ALL)
+    size: tl.constexpr = _log2(BLOCK) if _is_power_of_two(BLOCK) and not is_hip() else 0
+    tl.store(out_ptr + at, (x * 100).to(get_int_dtype(32, True)) + size, at < n)
+
+
+def with_names_of_inner_modules(x, y):
+    """Whole numbers made of x, beside y."""
+    out = torch.empty_like(x)
+    inner_names_kernel[(triton.cdiv(x.numel(), 64), )](x, out, x.numel(), 64)
+    return out + y
+
+
 #: Functions and what they compute.
 USER_KERNELS = {
     "add": (add, lambda x, y: (x + y).sin()),
@@ -134,6 +153,7 @@ USER_KERNELS = {
     "with_a_loop_and_atomics": (with_a_loop_and_atomics, lambda x, y: x.relu().sum(1) + y.sum()),
     "with_imported_names": (with_imported_names, lambda x, y: (x / 4).bfloat16().float() + y),
     "with_a_function_of_the_library": (with_a_function_of_the_library, lambda x, y: x.view(torch.int32) // 65536 + y),
+    "with_names_of_inner_modules": (with_names_of_inner_modules, lambda x, y: (x.relu() * 100).int() + 6 + y),
     "as_an_operator": (as_an_operator, lambda x, y: 2 * x + y),
 }
 

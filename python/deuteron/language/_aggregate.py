@@ -4,6 +4,7 @@ import types
 import typing
 
 from .. import _core
+from ._builtin import show
 from ._constexpr import constexpr
 from ._tensor import tuple as tl_tuple
 
@@ -170,7 +171,7 @@ class _Replace:
     """A copy of an aggregate with some of its fields changed; in kernels and outside."""
 
     def __init__(self):
-        self.__deuteron_builtin__ = "aggregate_replace"
+        self.__name__ = self.__deuteron_builtin__ = "aggregate_replace"
         self.__triton_builtin__ = True
 
     def __call__(self, instance, **changes):
@@ -185,4 +186,4 @@ class _Replace:
         return _made(cls, values)
 
 
-aggregate_replace = _Replace()
+aggregate_replace = show(_Replace())

@@ -371,6 +371,7 @@ BY_CODEGEN_NAME = {
 }
 
 
+@show
 def get_int_dtype(bitwidth, signed):
     """The integer type of so many bits."""
     # Inductor copies the text of functions that kernels call, with the types that they name and nothing else.
@@ -382,6 +383,7 @@ def get_int_dtype(bitwidth, signed):
     raise ValueError(f"there is no {'signed' if signed else 'unsigned'} integer of {bitwidth} bits")
 
 
+@show
 def str_to_ty(name, c=None):
     """The type that a signature string such as ``"*fp32"``, ``"i32"`` or ``"*ki8"`` names."""
     if name.startswith("*"):

@@ -5,11 +5,12 @@ import operator
 from enum import Enum
 
 from .. import _core
-from ._builtin import builtin_class
+from ._builtin import builtin_class, show
 from ._constexpr import constexpr
 from ._run_time import RunTimeValue
 
 
+@show
 class PropagateNan(Enum):
     """What `minimum`, `maximum` and `clamp` do with a NaN.
 

@@ -1,6 +1,6 @@
 """The part of the language that is written in the language itself; its text is inside the compiler."""
 
-from ._builtin import builtin
+from ._builtin import builtin, show
 from ._constexpr import constexpr
 
 
@@ -165,6 +165,7 @@ def unsqueeze(x, dim):
     """`x` with a dimension of size 1 at `dim`."""
 
 
+@show
 def _log2(i):
     """The logarithm to the base 2 of a power of two, on plain numbers and constexprs."""
     value = getattr(i, "value", i)
@@ -175,6 +176,7 @@ def _log2(i):
 _log2.__deuteron_constexpr_function__ = True
 
 
+@show
 def _is_power_of_two(i):
     """Whether a number or constexpr is a power of two."""
     value = getattr(i, "value", i)

@@ -2,10 +2,12 @@
 
 from ..runtime.driver import driver
 from ..runtime.jit import constexpr_function
+from ._builtin import show
 
 __all__ = ["current_target"]
 
 
+@show
 def current_target():
     """The target of the active driver, or None."""
     try:
@@ -14,6 +16,7 @@ def current_target():
         return None
 
 
+@show
 def _backend_is(name):
     target = current_target()
     return target is not None and target.backend == name
@@ -37,6 +40,7 @@ def is_hip():
     return _backend_is("hip")
 
 
+@show
 def _hip_arch_is(prefix):
     return _backend_is("hip") and current_target().arch.startswith(prefix)
 

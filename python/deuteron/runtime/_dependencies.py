@@ -17,6 +17,9 @@ __all__ = ["key_of"]
 #: Modules of which functions stay what they are.
 _FIXED = frozenset(("copy", "math", "builtins"))
 
+#: What modules of the language begin with, by what they say that they are of (`language._builtin.show`).
+_LANGUAGE = ("deuteron.language", "triton.language")
+
 #: Plain values, of which what `repr` shows is all.
 _PLAIN = (bool, int, float, str, bytes, tuple, list, dict, frozenset, type(None))
 
@@ -61,7 +64,7 @@ def _part(function, value, above):
     if not callable(value) or isinstance(value, (type, types.ModuleType)):
         return ""
     module = getattr(value, "__module__", None) or ""
-    if isinstance(function, ConstexprFunction) and module not in _FIXED:
+    if isinstance(function, ConstexprFunction) and module not in _FIXED and not module.startswith(_LANGUAGE):
         raise RuntimeError(f"Unsupported function referenced: {value}")
     return module
 
