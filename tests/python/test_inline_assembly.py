@@ -122,6 +122,55 @@ def test_floats_of_four_bits_and_powers_of_two(engine, n, rng):
 
 
 @triton.jit
+def counted_bits(x, y, out, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    a, b = tl.load(x + at, at < n, 0), tl.load(y + at, at < n, 0)
+    wide = (a.to(tl.int64) << 32) | (b.to(tl.int64) & 0xFFFFFFFF)
+    one: tl.constexpr = ["popc.b32 $0, $1;", "clz.b32 $0, $1;", "brev.b32 $0, $1;", "bfind.u32 $0, $1;", "abs.s32 $0, $1;",
+                         "bfe.u32 $0, $1, 5, 9;", "bfe.s32 $0, $1, 27, 9;"]
+    for row in tl.static_range(7):
+        tl.store(out + row * n + at, tl.inline_asm_elementwise(one[row], "=r,r", [a], dtype=tl.int32, is_pure=True, pack=1), at < n)
+    two: tl.constexpr = ["shf.l.wrap.b32 $0, $1, $2, $2;", "shf.r.wrap.b32 $0, $1, $2, $2;", "bfi.b32 $0, $1, $2, 3, 7;",
+                         "mul.hi.s32 $0, $1, $2;", "sad.s32 $0, $1, $2, $1;", "sad.u32 $0, $1, $2, $1;",
+                         "dp4a.s32.s32 $0, $1, $2, $1;", "dp4a.u32.s32 $0, $1, $2, $1;"]
+    for row in tl.static_range(8):
+        value = tl.inline_asm_elementwise(two[row], "=r,r,r", [a, b], dtype=tl.int32, is_pure=True, pack=1)
+        tl.store(out + (7 + row) * n + at, value, at < n)
+    long = tl.inline_asm_elementwise("popc.b64 $0, $1;", "=r,l", [wide], dtype=tl.int32, is_pure=True, pack=1)
+    zeros = tl.inline_asm_elementwise("{ .reg .b32 z; clz.b64 z, $1; mov.b32 $0, z; }", "=r,l", [wide], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 15 * n + at, long, at < n)
+    tl.store(out + 16 * n + at, zeros, at < n)
+
+
+@pytest.mark.parametrize("engine", ["cpu", "interpreter", "sm_90", "gfx942"], indirect=True)
+def test_bits_and_bytes(engine, rng):
+    n = 61
+    x, y = (rng.integers(-2**31, 2**31, n, np.int64).astype(np.int32) >> rng.integers(0, 31, n).astype(np.int32) for _ in range(2))
+    x[:4], y[:3] = [0, -1, 1, -2**31], [0, 31, 32]
+    out = np.zeros((17, n), np.int32)
+    counted_bits[(1, )](x, y, out, n, 64)
+
+    def word(value):
+        return (value + 2**31) % 2**32 - 2**31
+
+    def signed(value, bits):
+        return (value & (1 << bits) - 1) - ((value >> bits - 1 & 1) << bits)
+
+    for at, (a, b) in enumerate(zip(map(int, x), map(int, y))):
+        u, v = a % 2**32, b % 2**32
+        whole = u << 32 | v
+        both = v << 32 | u
+        of_bytes = [[signed(k >> 8 * i, 8) for i in range(4)] for k in (u, v)]
+        wanted = [
+            u.bit_count(), 32 - u.bit_length(), word(int(f"{u:032b}"[::-1], 2)), u.bit_length() - 1, word(abs(a)), u >> 5 & 511,
+            a >> 27, word((both << (v & 31)) >> 32), word(both >> (v & 31)), word(v & ~(127 << 3) | (u & 127) << 3), a * b >> 32,
+            word(abs(a - b) + a), word(abs(u - v) + a), word(a + sum(p * q for p, q in zip(*of_bytes))),
+            word(a + sum((u >> 8 * i & 255) * of_bytes[1][i] for i in range(4))), whole.bit_count(), 64 - whole.bit_length()
+        ]
+        assert out[:, at].tolist() == wanted, (a, b)
+
+
+@triton.jit
 def passes_on(x, out, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     tl.store(out + at, tl.load(x + at) * 2)
@@ -195,14 +244,14 @@ def test_texts_without_a_known_type_or_an_end_or_with_floats_of_another_are_refu
 def test_other_assembly_is_refused_where_it_has_no_meaning():
 
     @triton.jit
-    def counts(x):
-        tl.store(x, tl.inline_asm_elementwise("popc.b32 $0, $1;", "=r,r", [tl.load(x)], dtype=tl.int32, is_pure=True, pack=1))
+    def places(x):
+        tl.store(x, tl.inline_asm_elementwise("fns.b32 $0, $1, 0, 2;", "=r,r", [tl.load(x)], dtype=tl.int32, is_pure=True, pack=1))
 
     @triton.jit
     def lanes(x):
         tl.store(x, tl.inline_asm_elementwise("{ mov.u32 $0, %tid.x; add.u32 $0, $0, 1; }", "=r", [], dtype=tl.int32, is_pure=True, pack=1))
 
-    for kernel in (counts, lanes):
+    for kernel in (places, lanes):
         with pytest.raises(triton.TritonError, match="not supported on the CPU: inline assembly is written for one processor"):
             kernel[(1, )](np.zeros(1, np.int32))
 

@@ -38,6 +38,7 @@ use Meaning::{Reciprocal, Row, Same};
 #[rustfmt::skip]
 static INSTRUCTIONS: &[(&str, &[&str], Meaning)] = &[
     ("abs", &["f32", "f64", "f16", "bf16"], Row(&math::ABSF)),
+    ("abs", &["s16", "s32", "s64"], Row(&math::ABSI)),
     ("neg", &["f32", "f64", "f16", "bf16"], Row(&arith_float::NEGF)),
     ("add", &["f32", "f64", "f16", "bf16"], Row(&arith_float::ADDF)),
     ("sub", &["f32", "f64", "f16", "bf16"], Row(&arith_float::SUBF)),
@@ -241,7 +242,7 @@ tt.func public @f(%x: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xf32>, tenso
   %b = tt.elementwise_inline_asm "rcp.approx.ftz.f32 $0, $1;" {constraints = "=f,f", packed_element = 1 : i32, pure = true} %a : tensor<4xf32> -> tensor<4xf32>
   %c = tt.elementwise_inline_asm "add.s32 $0, $1, $2;" {constraints = "=r,r,r", packed_element = 1 : i32, pure = true} %n, %n : tensor<4xi32>, tensor<4xi32> -> tensor<4xi32>
   %e = tt.elementwise_inline_asm "mul.rn.f32 $0, $1, $2;" {constraints = "=f,f,f", packed_element = 1 : i32, pure = true} %b, %x : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
-  %d = tt.elementwise_inline_asm "popc.b32 $0, $1;" {constraints = "=r,r", packed_element = 1 : i32, pure = true} %c : tensor<4xi32> -> tensor<4xi32>
+  %d = tt.elementwise_inline_asm "fns.b32 $0, $1, $1, $1;" {constraints = "=r,r", packed_element = 1 : i32, pure = true} %c : tensor<4xi32> -> tensor<4xi32>
   tt.return %e, %d : tensor<4xf32>, tensor<4xi32>
 }"#;
         let mut module =
@@ -249,7 +250,7 @@ tt.func public @f(%x: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xf32>, tenso
         operations_for_assembly(&mut module);
         ir::verify(&module).expect("it is valid");
         let printed = ir::text::print(&module, ir::text::PrintOptions::PLAIN);
-        for part in ["math.tanh %x", "math.fma %", "arith.divf %", "arith.addi %n, %n", "popc.b32"] {
+        for part in ["math.tanh %x", "math.fma %", "arith.divf %", "arith.addi %n, %n", "fns.b32"] {
             assert!(printed.contains(part), "{printed}");
         }
         assert_eq!(printed.matches("inline_asm").count(), 1);
