@@ -9,6 +9,7 @@
 //! a program, `bar.sync 0;`, whose result nobody reads; and straight code on registers ([`sequence`]). Everything else
 //! stays, and targets without PTX refuse it. An approximation becomes the function that it approximates.
 
+mod bits;
 mod compute;
 mod narrow;
 mod places;
