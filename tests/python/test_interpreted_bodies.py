@@ -1,6 +1,7 @@
 """Kernels whose bodies Python runs: what only Python can do works inside, and results are those of compiled kernels."""
 
 import collections
+import math
 import os
 import signal
 import subprocess
@@ -208,6 +209,44 @@ def test_constants_among_the_targets_of_an_assignment():
     native, same = both(unpacked, 8, (2, 4), 3)
     np.testing.assert_array_equal(same, native)
     np.testing.assert_array_equal(same, np.full(8, np.float32(0.5) * np.float32(0.1) + np.float32(6)))
+
+
+def greatest():
+    return 2**40
+
+
+@triton.jit
+def given_constants(out_ptr, half_ptr, n, BLOCK: tl.constexpr):
+    last, places, ratio = np.iinfo(np.int64).max, greatest(), math.log2(BLOCK * 3.0)
+    small = math.sqrt(2.0) * 0.1
+    for at in range(n):
+        last = tl.where(at > 1, at + n, last)
+    block = tl.load(half_ptr + tl.arange(0, BLOCK)) * small
+    tl.static_assert(block.dtype == tl.float32)
+    tl.store(out_ptr, last)
+    tl.store(out_ptr + 1, places + (ratio * 1000).to(tl.int64))
+    tl.store(out_ptr + 2, (tl.sum(block, 0) * 1e6).to(tl.int64))
+
+
+@triton.jit
+def timed(out_ptr):
+    began = time.perf_counter()
+    tl.store(out_ptr, 1)
+    note(time.perf_counter() - began)
+
+
+def test_what_python_gives_of_constants_is_assigned_as_a_number_of_a_kernel(rng):
+    half = rng.standard_normal(8).astype(np.float16)
+    native, same = both(given_constants, 3, half, 4, BLOCK=8, dtype=np.int64)
+    np.testing.assert_allclose(same, native, rtol=1e-6)
+    np.testing.assert_array_equal(same[:2], native[:2])
+
+
+def test_a_clock_stays_one_of_python():
+    LOG.clear()
+    with interpreted():
+        timed[(1, )](np.zeros(1, np.int32))
+    assert type(LOG[-1][0]) is float
 
 
 @triton.jit

@@ -175,8 +175,21 @@ class _Rewriting(ast.NodeTransformer):
         return getattr(builtins, node.id, None) if found is None else found
 
     def is_of_the_language(self, value):
-        """Whether a compiled kernel could compute an expression: every function that it calls is known to one."""
-        return all(_is_callable_in_kernels(self.found(node.func)) for node in ast.walk(value) if isinstance(node, ast.Call))
+        """Whether a compiled kernel could compute an expression: every function that it calls is known to one, or is given constants."""
+        return all(self.is_known(node) for node in ast.walk(value) if isinstance(node, ast.Call))
+
+    def is_known(self, call):
+        function = self.found(call.func)
+        return _is_callable_in_kernels(function) or callable(function) and self.is_of_constants(call, function)
+
+    def is_of_constants(self, call, function):
+        """Whether a compiled kernel calls a function of Python's, as all that it is given is known then. Clocks and the like, which are
+        given nothing, are called where the body runs."""
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        names = {node.id for value in given for node in ast.walk(value) if isinstance(node, ast.Name)}
+        code = self.function.__code__
+        changing = {*code.co_varnames, *code.co_cellvars} - _constant_parameters(self.function)
+        return names.isdisjoint(changing) and bool(given or isinstance(function, types.FunctionType))
 
     def is_part(self, node):
         """Whether elements of a block are assigned, by its name."""
@@ -345,6 +358,11 @@ def _is_callable_in_kernels(function):
         return True
     marks = ("__deuteron_builtin__", "__deuteron_constexpr_function__", "__deuteron_dtype__")
     return any(hasattr(function, mark) for mark in marks)
+
+
+def _constant_parameters(function):
+    """Names of the parameters that are constants."""
+    return {name for name, kind in function.__annotations__.items() if "constexpr" in str(getattr(kind, "__name__", kind))}
 
 
 _PYTHON = (abs, len, int, float, bool, min, max, sum, tuple)
