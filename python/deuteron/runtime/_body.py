@@ -187,9 +187,10 @@ class _Rewriting(ast.NodeTransformer):
         given nothing, are called where the body runs."""
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
         names = {node.id for value in given for node in ast.walk(value) if isinstance(node, ast.Name)}
-        code = self.function.__code__
-        changing = {*code.co_varnames, *code.co_cellvars} - _constant_parameters(self.function)
-        return names.isdisjoint(changing) and bool(given or isinstance(function, types.FunctionType))
+        code, kinds = self.function.__code__, self.function.__annotations__
+        constants = {name for name, kind in kinds.items() if "constexpr" in str(getattr(kind, "__name__", kind))}
+        known = names.isdisjoint({*code.co_varnames, *code.co_cellvars} - constants)
+        return known and bool(given or isinstance(function, types.FunctionType))
 
     def is_part(self, node):
         """Whether elements of a block are assigned, by its name."""
@@ -358,11 +359,6 @@ def _is_callable_in_kernels(function):
         return True
     marks = ("__deuteron_builtin__", "__deuteron_constexpr_function__", "__deuteron_dtype__")
     return any(hasattr(function, mark) for mark in marks)
-
-
-def _constant_parameters(function):
-    """Names of the parameters that are constants."""
-    return {name for name, kind in function.__annotations__.items() if "constexpr" in str(getattr(kind, "__name__", kind))}
 
 
 _PYTHON = (abs, len, int, float, bool, min, max, sum, tuple)
