@@ -183,14 +183,12 @@ class _Rewriting(ast.NodeTransformer):
         return _is_callable_in_kernels(function) or callable(function) and self.is_of_constants(call, function)
 
     def is_of_constants(self, call, function):
-        """Whether a compiled kernel calls a function of Python's, as all that it is given is known then. Clocks and the like, which are
-        given nothing, are called where the body runs."""
+        """Whether a compiled kernel calls a function of Python's, as all that it is given is known. Clocks are given nothing."""
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
         names = {node.id for value in given for node in ast.walk(value) if isinstance(node, ast.Name)}
         code, kinds = self.function.__code__, self.function.__annotations__
         constants = {name for name, kind in kinds.items() if "constexpr" in str(getattr(kind, "__name__", kind))}
-        known = names.isdisjoint({*code.co_varnames, *code.co_cellvars} - constants)
-        return known and bool(given or isinstance(function, types.FunctionType))
+        return names.isdisjoint({*code.co_varnames, *code.co_cellvars} - constants) and bool(given or isinstance(function, types.FunctionType))
 
     def is_part(self, node):
         """Whether elements of a block are assigned, by its name."""
