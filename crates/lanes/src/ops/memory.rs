@@ -340,12 +340,11 @@ fn store_runs(cx: &mut Cx<'_>, of: (Hints, Type), (runs, owner): (&[(Run, Values
         let mask = both(cx, run.masks.last().copied(), owner);
         store_part(cx, of, (run.whole(), mask), stored);
     }
-    let is_many = runs.iter().map(|(run, _)| run.parts().count()).sum::<usize>() > FEW_PARTS;
-    let branch = match any_end(cx, runs.iter().map(|(run, _)| &run.masks[..])) {
-        None => return,
-        Some(ends) if is_many => Some(cx.b.begin_if(ends)),
-        Some(_) => None,
-    };
+    let mut branch = None;
+    if runs.iter().map(|(run, _)| run.parts().count()).sum::<usize>() > FEW_PARTS {
+        let Some(ends) = any_end(cx, runs.iter().map(|(run, _)| &run.masks[..])) else { return };
+        branch = Some(cx.b.begin_if(ends));
+    }
     for (run, stored) in runs {
         let Some(&whole) = run.masks.last() else { continue };
         for (part, mask) in run.parts() {
