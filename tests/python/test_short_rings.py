@@ -43,6 +43,29 @@ def test_attention(rng, engine, rows, columns, width, warps, stages):
     assert (out.double() - right).abs().max() < 3e-3
 
 
+@triton.jit
+def attention_and_sums(q_ptr, k_ptr, v_ptr, out_ptr, sums_ptr, stride, n, scale, WIDTH: tl.constexpr, M: tl.constexpr,
+                       N: tl.constexpr, COLUMNS: tl.constexpr):
+    attention(q_ptr, k_ptr, v_ptr, out_ptr, stride, n, scale, WIDTH, M, N)
+    place = tl.arange(0, M)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    total = tl.zeros([M, COLUMNS], tl.float32)
+    for _ in range(n):
+        total = total * 0.5 + tl.load(sums_ptr + place)
+    tl.store(sums_ptr + place, total)
+
+
+def test_another_loop_that_needs_the_registers():
+    q, out = torch.ones((2, 128, 128), dtype=torch.float16)
+    k, v = torch.ones((2, 64, 128), dtype=torch.float16)
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.emulate = "cuda:90"
+        for columns, shared in ((64, True), (512, False)):
+            sums = torch.zeros((128, columns))
+            args = (q, k, v, out, sums, 128, 64, 1.0, 128, 128, 64, columns)
+            text = attention_and_sums[(1, )](*args, num_warps=8, num_stages=2).asm["ptx"]
+            assert (".minnctapersm 2" in text) == shared
+
+
 @pytest.fixture
 def texts():
     """The texts of a kernel by its blocks, warps and stages, whose copies are bulk copies, for an emulated sm_90."""

@@ -93,17 +93,20 @@ impl Residency {
     /// Whether an SM could hold two programs of a loop over several dots, where it holds one, if the assembler spilled
     /// a few registers: up to 84 bytes a lane were worth 1.1 to 1.5 times the speed (attention forward of 128×64
     /// blocks, d = 128, and of 128×128, d = 64, 8 warps, H200). Not if the sums take most of what each would have, or
-    /// operands stay in registers: of these 140 bytes and more are spilled (0.6 to 0.9).
+    /// operands stay in registers: of these 140 bytes and more are spilled (0.6 to 0.9). Nor if another loop of the
+    /// kernel needs more.
     pub(super) fn may_hold_two(&self, module: &Module, op: Op) -> bool {
         let each = self.sm_registers / (2 * self.lanes);
         let needed = words_at_once(module, op);
+        let loops = module.walk(module.top()).into_iter().filter(|&op| module.is(op, &FOR));
+        let most = loops.map(|op| words_at_once(module, op)).max().unwrap_or(needed);
         let carried = ForOp::new(module, op).carried();
         let sums = carried.iter().map(|&value| words(module, value)).sum::<u64>();
         let dots = dots_of(module, op);
         dots.len() > 1
             && self.resident_warps(needed) / self.warps == 1
             && each <= self.lane_registers
-            && needed <= each + each / 5
+            && most <= each + each / 5
             && 2 * sums <= each + RESERVE
             && held(module, op, &dots) == 0
     }

@@ -1,4 +1,4 @@
-//! What the assembler is told of loops that load.
+//! Hints for the assembler about loops that load.
 //!
 //! ```text
 //! loop: ld.global.v4 ; add                                     no `.pragma "nounroll"`
@@ -20,7 +20,7 @@ use super::machine::{MBlock, MFunction};
 use super::work::{InUse, Known, REGISTERS, Work, loops};
 use llir::Block;
 
-/// What the assembler is told.
+/// Hints for the assembler.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub(super) struct LoopLoads {
     /// The loops that may be unrolled, each a block.
@@ -112,30 +112,30 @@ mod tests {
     #[test]
     fn loops_that_only_reduce() {
         let heads = |loops: &[usize]| loops.iter().map(|&number| Block::new(number)).collect::<Vec<_>>();
-        let (told, level) = of(&[(LOAD, 1), ("add.f32", 8)], &[("add.f32", 8)]);
-        assert_eq!((told, level), (LoopLoads { unrolled: heads(&[1]), programs: Some(8) }, Effort::Full));
-        let (told, level) = of(&[(LOAD, 2), ("add.f32", 16)], &[(LOAD, 1), ("add.f32", 4)]);
-        assert_eq!((told, level), (LoopLoads { unrolled: heads(&[1, 2]), programs: Some(8) }, Effort::Full));
-        let (told, level) = of(&[(LOAD, 1), ("add.f32", 4)], &[(LOAD, 1), (STORE, 1)]);
+        let (hints, level) = of(&[(LOAD, 1), ("add.f32", 8)], &[("add.f32", 8)]);
+        assert_eq!((hints, level), (LoopLoads { unrolled: heads(&[1]), programs: Some(8) }, Effort::Full));
+        let (hints, level) = of(&[(LOAD, 2), ("add.f32", 16)], &[(LOAD, 1), ("add.f32", 4)]);
+        assert_eq!((hints, level), (LoopLoads { unrolled: heads(&[1, 2]), programs: Some(8) }, Effort::Full));
+        let (hints, level) = of(&[(LOAD, 1), ("add.f32", 4)], &[(LOAD, 1), (STORE, 1)]);
         assert_eq!(
-            (told, level),
+            (hints, level),
             (LoopLoads::default(), Effort::Low),
             "rows may end with the first iteration"
         );
-        let (told, level) = of(&[(LOAD, 2), ("add.f32", 200)], &[("add.f32", 8)]);
-        assert_eq!((told.unrolled, level), (heads(&[]), Effort::Full), "the sums take longer");
-        let (told, _) = of(&[(LOAD, 1), ("bar.sync", 1)], &[("add.f32", 8)]);
-        assert_eq!(told, LoopLoads::default(), "what waits is not unrolled");
+        let (hints, level) = of(&[(LOAD, 2), ("add.f32", 200)], &[("add.f32", 8)]);
+        assert_eq!((hints.unrolled, level), (heads(&[]), Effort::Full), "the sums take longer");
+        let (hints, _) = of(&[(LOAD, 1), ("bar.sync", 1)], &[("add.f32", 8)]);
+        assert_eq!(hints, LoopLoads::default(), "what waits is not unrolled");
     }
 
     #[test]
     fn programs_where_loads_could_move() {
-        let (told, _) = of(&[("ld.global.b16", 16), ("add.f32", 16)], &[("add.f32", 8)]);
-        assert_eq!(told, LoopLoads { unrolled: Vec::new(), programs: Some(8) });
-        let (told, _) = of(&[("ld.global.b16", 16), ("bar.sync", 1)], &[("add.f32", 8)]);
-        assert_eq!(told.programs, None);
+        let (hints, _) = of(&[("ld.global.b16", 16), ("add.f32", 16)], &[("add.f32", 8)]);
+        assert_eq!(hints, LoopLoads { unrolled: Vec::new(), programs: Some(8) });
+        let (hints, _) = of(&[("ld.global.b16", 16), ("bar.sync", 1)], &[("add.f32", 8)]);
+        assert_eq!(hints.programs, None);
         let multiply = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
-        let (told, _) = of(&[("ld.global.b16", 16), (multiply, 1)], &[("add.f32", 8)]);
-        assert_eq!(told, LoopLoads::default(), "dots have pipelines of their own");
+        let (hints, _) = of(&[("ld.global.b16", 16), (multiply, 1)], &[("add.f32", 8)]);
+        assert_eq!(hints, LoopLoads::default(), "dots have pipelines of their own");
     }
 }

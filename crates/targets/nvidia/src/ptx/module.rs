@@ -59,16 +59,16 @@ pub fn emit(module: &Module, options: &Options) -> Result<Ptx, Vec<PtxError>> {
                     keep_loads_early(&mut selected, lanes);
                 }
                 hardest = hardest.max(effort);
-                let told = if effort == Effort::Full {
+                let hints = if effort == Effort::Full {
                     LoopLoads::of(&selected, lanes)
                 } else {
                     LoopLoads::default()
                 };
-                let text = body(&selected, (number, &told.unrolled), options, &mut features);
+                let text = body(&selected, (number, &hints.unrolled), options, &mut features);
                 let kernel = function.kernel.as_ref();
                 let may_say =
                     kernel.is_some_and(|kernel| kernel.lanes.is_some() && kernel.max_registers.is_none());
-                let programs = if is_spilling { Some(1) } else { told.programs.filter(|_| may_say) };
+                let programs = if is_spilling { Some(1) } else { hints.programs.filter(|_| may_say) };
                 if let Err(message) = head(&mut functions, function, programs) {
                     errors.push(PtxError { function: function.name.clone(), location: None, message });
                 }
