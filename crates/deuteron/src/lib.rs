@@ -51,7 +51,7 @@ use runtime::program::{CompiledProgram, Program};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use target::{CompileOptions, Launch, OptionValue};
+use target::{AlignedCopies, CompileOptions, Launch, OptionValue};
 
 /// What went wrong; its text says where and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -350,20 +350,28 @@ unsafe fn submit(
     let target = kernel.target();
     let ordinal = target.current_device().map_err(runtime::RuntimeError::from)?;
     let extents = if kernel.asks_extents(slots) { arg::extents(args) } else { Vec::new() };
-    let launch = Launch {
+    let mut launch = Launch {
         stream: stream.unwrap_or(0),
         scratch: address,
         extents: &extents,
         ..Launch::new(grid, slots)
     };
-    // SAFETY: as the caller promises; scratch memory is kept until the launch is over.
+    // Memory for copies is free once the launch is over, which only a launch that waits knows.
+    let bytes = kernel.copy_bytes(&launch).filter(|_| stream.is_none());
+    let copies = bytes.and_then(|bytes| runtime::buffer::Buffer::zeroed(&kernel.device().ok()?, bytes).ok());
+    launch.copies = copies
+        .as_ref()
+        .zip(bytes)
+        .map(|(buffer, bytes)| AlignedCopies { address: buffer.address(), bytes })
+        .filter(|copies| copies.address.is_multiple_of(AlignedCopies::ALIGNMENT));
+    // SAFETY: as the caller promises; scratch memory and copies are kept until the launch is over.
     let launch = || unsafe { runtime::launch::submit(kernel, ordinal, &launch) };
     if target.checks_memory() {
         target::with_extents(arg::extents(args), launch)?;
     } else {
         launch()?;
     }
-    if stream.is_none() && (scratch.is_some() || target.arrays() != "cpu") {
+    if stream.is_none() && (scratch.is_some() || copies.is_some() || target.arrays() != "cpu") {
         kernel.device()?.synchronize().map_err(runtime::RuntimeError::from)?;
     }
     Ok(())

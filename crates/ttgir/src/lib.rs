@@ -39,10 +39,11 @@ pub mod scalar;
 pub mod types;
 
 pub use from_ttir::{
-    Combine, GUARDS, HALVED, LOAD_NOTES, MAP_OF, MAP_WRITTEN, MapPart, MapParts, PAIRS, PERSISTENCE,
-    PROGRAMS, from_ttir, guards, load_notes, map_parts, pairs, persistence, programs_param,
+    Combine, GUARDS, HALVED, LOAD_NOTES, MAP_COPIED, MAP_OF, MAP_WRITTEN, MapPart, MapParts, PAIRS,
+    PERSISTENCE, PROGRAMS, UNALIGNED, UnalignedLoad, from_ttir, guards, load_notes, map_parts, pairs,
+    persistence, programs_param, unaligned,
 };
-pub use machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number, Pairs, Persistence, Roles};
+pub use machine::{Copies, FragmentKind, Machine, MatrixKind, MatrixRow, Number, Pairs, Persistence, Roles};
 pub use module::{Config, is_paired, set_shared, target};
 
 pub use encoding::{

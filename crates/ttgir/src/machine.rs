@@ -160,6 +160,17 @@ pub enum Pairs {
     Of(usize),
 }
 
+/// Whether what bulk copies cannot load, as its rows begin where they cannot, is copied first to where they can.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Copies {
+    /// It is not.
+    Never,
+    /// Kernels say of what that would help.
+    Noted,
+    /// Launches do it.
+    Made,
+}
+
 /// Facts about a machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Machine {
@@ -223,6 +234,8 @@ pub struct Machine {
     pub persistence: Persistence,
     /// Whether two programs are a cluster that shares copies.
     pub pairs: Pairs,
+    /// Whether launches copy tensors to where bulk copies can load them.
+    pub copies: Copies,
     /// The length of the sums of a dot from which warp groups that do not begin copies take turns with the matrix
     /// units; none: never.
     pub turns: Option<u32>,
@@ -277,6 +290,7 @@ impl Machine {
         roles: Roles::None,
         persistence: Persistence::Never,
         pairs: Pairs::Never,
+        copies: Copies::Never,
         turns: None,
         ping_pong: None,
         matrix_load: false,
@@ -339,6 +353,7 @@ impl fmt::Display for Machine {
         writeln!(f, "roles of warps: {:?}, taking turns: {:?}", self.roles, self.turns)?;
         writeln!(f, "loops over programs: {:?}", self.persistence)?;
         writeln!(f, "pairs of programs: {:?}", self.pairs)?;
+        writeln!(f, "copies of tensors: {:?}", self.copies)?;
         writeln!(f, "groups half an iteration apart: {:?}", self.ping_pong)?;
         writeln!(f, "matrix loads: {}, stores: {}", self.matrix_load, self.matrix_store)?;
         for row in self.matrix {

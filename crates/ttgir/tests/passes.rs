@@ -16,7 +16,7 @@ mod machines;
 use ir::text::{ParseOptions, PrintOptions, parse, print};
 use machines::{GROUP, RUNS, WARP, WIDE};
 use std::path::Path;
-use ttgir::{Machine, Persistence, Roles};
+use ttgir::{Copies, Machine, Persistence, Roles};
 
 /// Matrix instructions of warp groups, and bulk copies both ways.
 static BULK: Machine = Machine { name: "bulk", bulk_copy: true, bulk_store: true, ..GROUP };
@@ -25,6 +25,9 @@ static LOADS: Machine = Machine { name: "loads", bulk_loads: true, ..BULK };
 /// The same with loops over programs, and with notes of what gains by them.
 static LOOPS: Machine = Machine { name: "loops", persistence: Persistence::Loop, ..LOADS };
 static NOTES: Machine = Machine { name: "notes", persistence: Persistence::Noted, ..LOADS };
+/// The same with notes of what launches could copy for loads by addresses, and with such loads.
+static UNALIGNED: Machine = Machine { name: "unaligned", copies: Copies::Noted, ..LOADS };
+static COPIED: Machine = Machine { name: "copied", copies: Copies::Made, ..LOADS };
 /// The same as without, with warps that begin copies where loops ask for them.
 static ROLES: Machine = Machine { name: "roles", roles: Roles::Asked, ..BULK };
 
@@ -38,8 +41,22 @@ static APART: Machine = Machine { name: "apart", ping_pong: Some(64 * 64 * 32 * 
 const MARK: &str = "\n// expect\n";
 
 fn named(name: &str) -> &'static Machine {
-    let all =
-        [&Machine::BASE, &WARP, &GROUP, &BULK, &LOADS, &LOOPS, &NOTES, &ROLES, &WIDE, &RUNS, &TIGHT, &APART];
+    let all = [
+        &Machine::BASE,
+        &WARP,
+        &GROUP,
+        &BULK,
+        &LOADS,
+        &LOOPS,
+        &NOTES,
+        &UNALIGNED,
+        &COPIED,
+        &ROLES,
+        &WIDE,
+        &RUNS,
+        &TIGHT,
+        &APART,
+    ];
     all.into_iter().find(|machine| machine.name == name).unwrap_or_else(|| panic!("no machine {name}"))
 }
 

@@ -109,6 +109,19 @@ class _Aligned(Buffer):
         return address + -address % self._alignment
 
 
+#: What memory of torch's on a device is aligned to at least.
+_TORCH_ALIGNMENT = 512
+
+
+def allocate_on(arrays, size, alignment, stream):
+    """A buffer for a launch on devices of this name: as `allocate` gives it, with fewer questions where torch gives it anyway."""
+    torch = sys.modules.get("torch")
+    plain = arrays == "cuda" and torch is not None and torch.cuda.is_initialized() and alignment <= _TORCH_ALIGNMENT
+    if plain and _allocator.get() is _NULL_ALLOCATOR:
+        return torch.empty(size, dtype=torch.int8, device="cuda")
+    return allocate(size, alignment, stream)
+
+
 def allocate(size, alignment, stream):
     """A buffer of the allocator that is set, aligned as asked: one that gives less is asked for more."""
     allocator = _allocator.get()

@@ -136,7 +136,9 @@ fn is_guarded(artifact: &Artifact) -> bool {
     let launch = &artifact.launch;
     launch.guards().is_some_and(|guards| !guards.is_empty())
         || launch.persistence().is_some()
-        || launch.device().is_some_and(|facts| !facts.pairs.is_empty() || facts.spare_stages)
+        || launch
+            .device()
+            .is_some_and(|facts| !facts.pairs.is_empty() || !facts.unaligned.is_empty() || facts.spare_stages)
 }
 
 /// Writes a kernel; says whether it is there now.

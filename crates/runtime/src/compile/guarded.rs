@@ -1,10 +1,12 @@
 //! A kernel that not every launch takes as it is: what a launch must be for it, and the kernel for the others; and
-//! kernels that loop over their programs, have them in pairs, or have deeper loops, for launches that gain by that.
+//! kernels that loop over their programs, have them in pairs, have deeper loops, or load copies of what they are given,
+//! for launches that gain by that.
 //!
 //! What a launch must be is computed of its grid and of some arguments, and only where those are others than before.
 
 use super::Kernel;
 use super::again::{another, compile_again};
+use super::aligned::{Aligned, Copiers};
 use super::deep::Deep;
 use super::pairs::Pairs;
 use crate::error::RuntimeError;
@@ -31,6 +33,9 @@ pub(super) struct Guarded {
     pairs: Pairs,
     /// The kernels with deeper loops.
     deep: Deep,
+    /// The kernel for launches that copy what it loads.
+    aligned: Aligned,
+    copiers: Copiers,
 }
 
 /// The kernel that a launch takes.
@@ -66,7 +71,9 @@ impl Guarded {
         let persistence = artifact.launch.persistence().cloned().unwrap_or_default();
         let pairs = Pairs::of(artifact);
         let deep = Deep::of(artifact);
-        if guards.is_empty() && persistence.is_empty() && pairs.is_empty() && deep.is_empty() {
+        let aligned = Aligned::of(artifact);
+        let is_one = persistence.is_empty() && pairs.is_empty() && deep.is_empty() && aligned.is_empty();
+        if guards.is_empty() && is_one && !is_copied(artifact) {
             return None;
         }
         let mut args = guards.args();
@@ -86,13 +93,32 @@ impl Guarded {
             persistent,
             pairs,
             deep,
+            aligned,
+            copiers: Copiers::default(),
         }))
     }
 
     /// Whether a launch with these slots must say how far the memory of its arguments goes.
     #[inline]
     pub(super) fn asks_extents(&self, args: &[u64]) -> bool {
-        self.guards.ask_extents(args)
+        self.may_copy() || self.guards.ask_extents(args)
+    }
+
+    /// Whether some launches make copies.
+    #[inline]
+    pub(super) fn may_copy(&self) -> bool {
+        !self.aligned.is_empty()
+    }
+
+    /// Bytes of memory for copies that a launch makes if it can bring them; none where it makes none.
+    #[inline]
+    pub(super) fn copy_bytes(&self, kernel: &Kernel, launch: &Launch<'_>) -> Option<u64> {
+        self.aligned.bytes(kernel, launch)
+    }
+
+    /// What makes the copies that this kernel loads.
+    pub(super) fn copiers(&self) -> &Copiers {
+        &self.copiers
     }
 
     /// The kernel that a launch takes.
@@ -102,6 +128,11 @@ impl Guarded {
         kernel: &'k Kernel,
         launch: &Launch<'_>,
     ) -> Result<&'k Kernel, RuntimeError> {
+        if launch.copies.is_some()
+            && let Some(copied) = self.aligned_kernel(kernel)
+        {
+            return copied.for_launch(launch);
+        }
         match self.choice(kernel, launch)? {
             Choice::Own => Ok(kernel),
             Choice::Plain => {
@@ -193,12 +224,22 @@ impl Guarded {
         self.persistent.get_or_init(compiled).as_deref().unwrap_or(kernel)
     }
 
+    /// The kernel that loads copies; none where there is none.
+    pub(super) fn aligned_kernel<'k>(&'k self, kernel: &Kernel) -> Option<&'k Kernel> {
+        if self.aligned.is_empty() { None } else { self.aligned.kernel(kernel) }
+    }
+
     /// The kernel for all other launches.
     #[cold]
     pub(super) fn plain<'k>(&'k self, kernel: &Kernel) -> Result<&'k Kernel, RuntimeError> {
         let plain = self.plain.get_or_init(|| compile_plain(kernel));
         plain.as_ref().map(Arc::as_ref).map_err(Clone::clone)
     }
+}
+
+/// Whether launches of a kernel make copies.
+fn is_copied(artifact: &Artifact) -> bool {
+    artifact.launch.device().is_some_and(|facts| facts.maps.iter().any(|map| map.is_copied))
 }
 
 /// Compiles a kernel again, so that every launch takes it.

@@ -126,6 +126,48 @@ impl Kernel {
         }
     }
 
+    /// Whether some launches make copies of what the kernel loads.
+    #[inline]
+    pub fn may_copy(&self) -> bool {
+        self.guarded.as_ref().is_some_and(|guarded| guarded.may_copy())
+    }
+
+    /// Bytes of memory with which a launch makes copies of what the kernel loads ([`Launch::copies`]), where it gains
+    /// by that; none where it does not. Such memory begins at a multiple of 128 bytes and is free once the launch is
+    /// over.
+    #[inline]
+    pub fn copy_bytes(&self, launch: &Launch<'_>) -> Option<u64> {
+        self.guarded.as_ref().and_then(|guarded| guarded.copy_bytes(self, launch))
+    }
+
+    /// Makes the copies that this kernel loads, in front of its launch.
+    ///
+    /// # Safety
+    /// As for the launch.
+    pub(crate) unsafe fn make_copies(&self, ordinal: u32, launch: &Launch<'_>) -> Result<(), RuntimeError> {
+        match &self.guarded {
+            // SAFETY: as the caller promises.
+            Some(guarded) if self.loads_copies() => unsafe { guarded.copiers().copy(self, ordinal, launch) },
+            _ => Ok(()),
+        }
+    }
+
+    /// Compiles and loads what a launch with copies takes.
+    pub(crate) fn prepare_copies(&self, ordinal: u32, launch: &Launch<'_>) -> Result<(), RuntimeError> {
+        let copied = self.guarded.as_ref().and_then(|guarded| guarded.aligned_kernel(self));
+        let Some(copied) = copied else { return Ok(()) };
+        let chosen = copied.for_launch(launch)?;
+        chosen.load_on(ordinal)?;
+        match &chosen.guarded {
+            Some(guarded) => guarded.copiers().prepare(chosen, ordinal, launch.args),
+            None => Ok(()),
+        }
+    }
+
+    fn loads_copies(&self) -> bool {
+        self.artifact.launch.device().is_some_and(|facts| facts.maps.iter().any(|map| map.is_copied))
+    }
+
     /// The kernel that every launch takes: this one, or the same without what it was compiled for.
     ///
     /// # Errors

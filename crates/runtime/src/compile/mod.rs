@@ -12,6 +12,7 @@
 //! the code generator. What could not be kept on disk is said once on the standard error stream and does no harm.
 
 mod again;
+mod aligned;
 mod build;
 mod deep;
 mod disk;

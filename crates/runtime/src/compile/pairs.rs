@@ -58,7 +58,8 @@ impl Pairs {
     fn is_off_lines(&self, kernel: &Kernel, pair: usize, launch: &Launch<'_>) -> bool {
         let facts = kernel.artifact.launch.device();
         let maps = facts.iter().flat_map(|facts| &facts.maps);
-        let mut read = maps.filter(|map| map.base == self.facts[pair].base && !map.is_written);
+        let mut read =
+            maps.filter(|map| map.base == self.facts[pair].base && !map.is_written && !map.is_copied);
         read.any(|map| {
             let bits = i64::from(map.element.bits());
             let mut strides = map.strides.iter().map(|stride| stride.value(launch.args));

@@ -27,10 +27,12 @@ pub fn scratch_bytes(kernel: &Kernel, grid: Grid) -> Option<u64> {
 /// # Errors
 /// When that cannot be compiled, or the device refuses it.
 pub fn prepare(kernel: &Kernel, ordinal: u32, launch: &Launch<'_>) -> Result<(), RuntimeError> {
-    kernel.for_launch(launch)?.load_on(ordinal).map(drop)
+    kernel.for_launch(launch)?.load_on(ordinal)?;
+    if kernel.copy_bytes(launch).is_some() { kernel.prepare_copies(ordinal, launch) } else { Ok(()) }
 }
 
-/// Launches on a device. The launch brings the scratch memory that [`scratch_bytes`] asks for.
+/// Launches on a device. The launch brings the scratch memory that [`scratch_bytes`] asks for, and, where there is
+/// some, memory for the copies that [`Kernel::copy_bytes`] speaks of.
 ///
 /// # Safety
 /// The slots must be made for this kernel's parameters, and the memory behind its pointers must be what the kernel
@@ -43,7 +45,12 @@ pub unsafe fn submit(kernel: &Kernel, ordinal: u32, launch: &Launch<'_>) -> Resu
     if launch.args.len() != kernel.artifact.params.len() {
         return Err(wrong_count(kernel, launch.args.len()));
     }
-    let loaded = kernel.for_launch(launch)?.load_on(ordinal)?;
+    let chosen = kernel.for_launch(launch)?;
+    let loaded = chosen.load_on(ordinal)?;
+    if launch.copies.is_some() {
+        // SAFETY: as the caller promises.
+        unsafe { chosen.make_copies(ordinal, launch) }?;
+    }
     // SAFETY: as the caller promises.
     unsafe { loaded.launch(launch) }.map_err(RuntimeError::from)
 }

@@ -1,6 +1,6 @@
 //! Running what was compiled: devices, loaded kernels, launches.
 
-use crate::{Artifact, Extent, TargetError, host};
+use crate::{AlignedCopies, Artifact, Extent, TargetError, host};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -28,6 +28,9 @@ pub struct Launch<'a> {
     pub stream: u64,
     /// The address of the memory that the kernel asks for: [`crate::DeviceFacts::global_scratch`]; 0 for none.
     pub scratch: u64,
+    /// The memory for copies of tensors, where the launch brings some: a kernel that takes them may be launched then,
+    /// once they are made.
+    pub copies: Option<AlignedCopies>,
     /// Whether a profiler records the launches of this thread: then each is a call of its own that names its kernel,
     /// even where there is a quicker way.
     pub observed: bool,
@@ -45,7 +48,16 @@ pub const INTERRUPT_INTERVAL: std::time::Duration = std::time::Duration::from_mi
 impl<'a> Launch<'a> {
     /// A launch on the default stream without scratch memory.
     pub fn new(grid: Grid, args: &'a [u64]) -> Launch<'a> {
-        Launch { grid, args, stream: 0, scratch: 0, observed: false, interrupt: None, extents: &[] }
+        Launch {
+            grid,
+            args,
+            stream: 0,
+            scratch: 0,
+            copies: None,
+            observed: false,
+            interrupt: None,
+            extents: &[],
+        }
     }
 }
 

@@ -41,6 +41,12 @@ pub fn extents() -> Vec<Extent> {
 }
 
 impl Extent {
+    /// Whether a byte is in both.
+    pub(crate) fn meets(&self, other: &Extent) -> bool {
+        let end = |extent: &Extent| extent.base.saturating_add(extent.len);
+        self.base < end(other) && other.base < end(self)
+    }
+
     /// Whether a pointer is one into this piece; an empty piece has its base.
     pub fn holds(&self, address: u64) -> bool {
         address.checked_sub(self.base).is_some_and(|offset| offset < self.len.max(1))

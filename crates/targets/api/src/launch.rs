@@ -4,7 +4,7 @@
 //! Left out: the arguments, which a launch brings along, and the bytes of shared memory ([`crate::Artifact::shared`]),
 //! which every target has.
 
-use crate::{ArgExpr, Guards, OptionValue};
+use crate::{ArgExpr, Guards, OptionValue, Unaligned};
 use std::fmt;
 use std::str::FromStr;
 
@@ -73,6 +73,8 @@ pub struct DeviceFacts {
     pub paired: bool,
     /// Tensors of which kernels in pairs could be made, and what a launch must be for each.
     pub pairs: Vec<PairFacts>,
+    /// Tensors that a kernel could load by descriptors if their rows were copied to where these can begin.
+    pub unaligned: Vec<Unaligned>,
     /// Whether loops have fewer stages than they ask for, as shared memory is short.
     pub fewer_stages: bool,
     /// Whether shared memory has room for more stages than loops over dots ask for, by which launches gain that have
@@ -117,6 +119,7 @@ impl DeviceFacts {
             persistence: Guards::default(),
             paired: false,
             pairs: Vec::new(),
+            unaligned: Vec::new(),
             fewer_stages: false,
             spare_stages: false,
             assembler_level: None,
@@ -205,7 +208,7 @@ impl fmt::Display for MapElement {
 ///
 /// Its text, which people read, is `%0[%1:i32,%2:i32][%3:i64] f16 128 128x64`: the tensor of rank 2 whose address,
 /// sizes and distance of rows are these arguments, of 16-bit floats, swizzled within 128 bytes, read in boxes of 128
-/// rows of 64; `out` behind it says that the kernel writes by it.
+/// rows of 64; `out` behind it says that the kernel writes by it, `copied` that the launch copies the tensor first.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct MapRecipe {
     /// The number of the argument that is its address.
@@ -222,6 +225,9 @@ pub struct MapRecipe {
     pub sides: Vec<u32>,
     /// Whether the kernel writes by it.
     pub is_written: bool,
+    /// Whether it is of a copy of the tensor, which the launch makes as descriptors need it
+    /// ([`crate::AlignedCopies`]).
+    pub is_copied: bool,
 }
 
 impl MapRecipe {
@@ -239,7 +245,11 @@ impl fmt::Display for MapRecipe {
         write!(f, "%{}[{}][{}]", self.base, list(&self.sizes), list(&self.strides))?;
         let sides: Vec<String> = self.sides.iter().map(ToString::to_string).collect();
         write!(f, " {} {} {}", self.element, self.swizzle, sides.join("x"))?;
-        if self.is_written { f.write_str(" out") } else { Ok(()) }
+        match () {
+            () if self.is_written => f.write_str(" out"),
+            () if self.is_copied => f.write_str(" copied"),
+            () => Ok(()),
+        }
     }
 }
 
@@ -304,6 +314,7 @@ impl LaunchFacts {
             LaunchFacts::Device(facts) => {
                 let maps: Vec<String> = facts.maps.iter().map(ToString::to_string).collect();
                 let pairs: Vec<String> = facts.pairs.iter().map(ToString::to_string).collect();
+                let unaligned: Vec<String> = facts.unaligned.iter().map(ToString::to_string).collect();
                 let mut own = scratch(&facts.global_scratch, &facts.profile_scratch);
                 own.extend([
                     ("num_warps", int(facts.asked_warps().into())),
@@ -319,6 +330,7 @@ impl LaunchFacts {
                     ("persistence", OptionValue::Str(text(&facts.persistence))),
                     ("paired", OptionValue::Bool(facts.paired)),
                     ("pairs", OptionValue::Str(pairs.join(" or "))),
+                    ("unaligned", OptionValue::Str(unaligned.join("; "))),
                     ("fewer_stages", OptionValue::Bool(facts.fewer_stages)),
                     ("spare_stages", OptionValue::Bool(facts.spare_stages)),
                 ]);
@@ -345,6 +357,7 @@ mod tests {
             swizzle: 128,
             sides: vec![128, 64],
             is_written: true,
+            is_copied: false,
         };
         assert_eq!(map.args(), [0, 1, 3]);
         let facts = LaunchFacts::Device(DeviceFacts { maps: vec![map], ..DeviceFacts::new("x1", 4, 64) });

@@ -4,6 +4,7 @@
 //! assumes nothing about Python, caches or launch keys. Left out: reading the environment and files, which is
 //! the business of the runtime and of each target's loader.
 
+mod aligned_copies;
 mod arg_expr;
 mod artifact;
 mod device;
@@ -17,6 +18,7 @@ mod launch;
 mod options;
 pub mod survey;
 
+pub use aligned_copies::{AlignedCopies, AlignedCopy, CopyPlan, Unaligned};
 pub use arg_expr::{ArgExpr, Combine};
 pub use artifact::{Artifact, GivenStage, KernelParam, ParamKind, Stage, StageObserver};
 pub use device::{Device, DeviceProperties, Grid, INTERRUPT_INTERVAL, Launch, LoadedKernel, Residency};
@@ -26,7 +28,8 @@ pub use guards::{Arith, Clear, Condition, Guards, Number, Piece};
 pub use host_code::HostCode;
 pub use launch::{DeviceFacts, HostFacts, LaunchFacts, MapElement, MapRecipe, PairFacts, ScratchFacts};
 pub use options::{
-    COOPERATIVE, CompileOptions, DEEP, OVERLAPPING, OptionRow, OptionValue, PAIRED, PAIRS, PERSISTENT,
+    ALIGNED_COPIES, COOPERATIVE, COPIED, CompileOptions, DEEP, OVERLAPPING, OptionRow, OptionValue, PAIRED,
+    PAIRS, PERSISTENT,
 };
 
 /// What the front end must know of a target before it can build ttir for it.

@@ -47,6 +47,13 @@ pub const PAIRED: &str = "paired";
 /// runtime get such a kernel where they gain by it ([`crate::DeviceFacts::spare_stages`]).
 pub const DEEP: &str = "deep_loops";
 
+/// The option, true, of a kernel whose launches copy what it loads to where bulk copies can load it wherever they can,
+/// or false. Without it they do where they gain by it ([`crate::DeviceFacts::unaligned`]).
+pub const ALIGNED_COPIES: &str = "aligned_copies";
+
+/// The option of a kernel that is compiled for such launches.
+pub const COPIED: &str = "copied";
+
 /// All options of one compile. The common ones are fields; the target's own are in `extra`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct CompileOptions {

@@ -97,7 +97,9 @@ impl<E: Emulator> EmulatedKernel<E> {
         let params = self.artifact.params.iter().zip(launch.args);
         let pointers = params.filter(|(param, _)| param.kind == ParamKind::Pointer).map(|(_, slot)| *slot);
         let mut memory = Memory::new();
-        for piece in pieces(pointers.chain((launch.scratch != 0).then_some(launch.scratch))) {
+        let brought = (launch.scratch != 0).then_some(launch.scratch);
+        let brought = brought.into_iter().chain(launch.copies.map(|copies| copies.address));
+        for piece in pieces(pointers.chain(brought)) {
             // SAFETY: whoever launches vouches for the memory behind the arguments and says how far it goes; pieces are
             // apart from each other.
             unsafe { memory.register(piece.base as *mut u8, piece.len as usize) };

@@ -149,6 +149,7 @@ impl<'a> Compile<'a> {
         let guards = maps::guards(&layouts, of.op).map_err(wrong)?;
         let persistence = maps::persistence(&layouts, of.op).map_err(wrong)?;
         let pairs = maps::pairs(&layouts, of.op).map_err(wrong)?;
+        let unaligned = maps::unaligned(&layouts, of.op).map_err(wrong)?;
         let persistent = ttgir::programs_param(&layouts, of.entry()).is_some();
         let (arch, options) = (self.nvidia.arch, self.options);
         let shared = kernel.shared_bytes.max(self.min_shared()?);
@@ -180,6 +181,7 @@ impl<'a> Compile<'a> {
             persistent,
             persistence,
             pairs,
+            unaligned,
             fewer_stages,
             spare_stages,
             kernel,
@@ -249,6 +251,7 @@ impl<'a> Compile<'a> {
             persistent: facts.persistent,
             persistence: facts.persistence,
             pairs: facts.pairs,
+            unaligned: facts.unaligned,
             fewer_stages: facts.fewer_stages,
             // An emulated device has no memory to wait for.
             spare_stages: facts.spare_stages && !self.nvidia.emulated,

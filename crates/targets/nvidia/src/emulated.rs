@@ -76,8 +76,9 @@ impl Ptx {
         if call.facts.persistent {
             values.push(call.launch.grid[0].to_le_bytes().to_vec());
         }
+        let copied = maps::copied(&call.facts.maps, call.launch.args, call.launch.copies)?;
         for recipe in &call.facts.maps {
-            let map = maps::emulated(recipe, call.launch.args)?;
+            let map = maps::emulated(recipe, call.launch.args, copied.as_ref())?;
             values.push(map.encode().to_vec());
         }
         values.extend([call.launch.scratch, 0].iter().map(word));

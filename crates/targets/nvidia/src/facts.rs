@@ -1,7 +1,7 @@
 //! What is known of a kernel before it is assembled.
 
 use crate::ptx::Effort;
-use target::{Guards, KernelParam, MapRecipe, PairFacts};
+use target::{Guards, KernelParam, MapRecipe, PairFacts, Unaligned};
 
 /// What is known of a kernel once its PTX is written.
 pub(crate) struct Facts {
@@ -19,6 +19,8 @@ pub(crate) struct Facts {
     pub(crate) persistence: Guards,
     /// Of which tensors two programs read the same, and what a launch must be for that.
     pub(crate) pairs: Vec<PairFacts>,
+    /// What bulk copies could load if launches copied it first.
+    pub(crate) unaligned: Vec<Unaligned>,
     /// Whether loops have fewer stages than they ask for.
     pub(crate) fewer_stages: bool,
     /// Whether shared memory has room for more stages than they ask for.
@@ -33,5 +35,6 @@ impl Facts {
     /// Leaves out the other ways to launch it: a stage that somebody edited is what is to run.
     pub(crate) fn stay(&mut self) {
         (self.persistence, self.pairs, self.spare_stages) = (Guards::default(), Vec::new(), false);
+        self.unaligned = Vec::new();
     }
 }

@@ -72,6 +72,7 @@ fn head(plain: &str, min_shared: u32) -> Result<Facts, String> {
         persistent: false,
         persistence: Guards::default(),
         pairs: Vec::new(),
+        unaligned: Vec::new(),
         fewer_stages: false,
         spare_stages: false,
         kernel,

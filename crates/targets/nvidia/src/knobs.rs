@@ -2,8 +2,8 @@
 
 use crate::stage;
 use target::knobs::{KnobKind, KnobRow, KnobStanding};
-use target::{CompileOptions, DEEP, OptionValue, PAIRED, PAIRS, PERSISTENT};
-use ttgir::{Machine, Pairs, Persistence, Roles};
+use target::{ALIGNED_COPIES, COPIED, CompileOptions, DEEP, OptionValue, PAIRED, PAIRS, PERSISTENT};
+use ttgir::{Copies, Machine, Pairs, Persistence, Roles};
 
 use KnobKind::{Flag, OptFlag, OptText, Tool};
 use KnobStanding::{Compiles, Environment, Idle, Moot, Prints, Refused, Shows};
@@ -97,6 +97,9 @@ pub(crate) static ROWS: &[KnobRow] = &[
     row(DEEP, &["DEUTERON_DEEP_LOOPS"], OptFlag,
         "Give loops over dots more stages than they ask for, as far as shared memory is worth it for one program an SM (1), or never (0), in place \
          of where a launch has few programs for an SM.").but(Compiles),
+    row(ALIGNED_COPIES, &["DEUTERON_ALIGNED_COPIES"], OptFlag,
+        "Let launches whose matrices have rows that begin at no multiple of 16 bytes copy them to where bulk copies (TMA) can load them, wherever \
+         they can (1) or never (0), in place of those that gain by it.").but(Compiles),
     row(knob::ROLES, &["DEUTERON_WARP_SPECIALIZE"], OptFlag,
         "Let warps of their own begin the bulk copies (TMA) of every loop that can have them (1) or of none (0), in place of those that say \
          `warp_specialize=True` or gain by it.").but(Compiles),
@@ -132,6 +135,12 @@ pub(crate) fn change(machine: &mut Machine, options: &CompileOptions) {
         Some(OptionValue::Int(base)) => usize::try_from(*base).map_or(Pairs::Never, Pairs::Of),
         _ if !options.guarded => Pairs::Never,
         _ => machine.pairs,
+    };
+    machine.copies = match choice(ALIGNED_COPIES) {
+        _ if !machine.bulk_loads => Copies::Never,
+        _ if options.flag(COPIED) => Copies::Made,
+        Some(false) => Copies::Never,
+        _ => machine.copies,
     };
     if machine.roles != Roles::None
         && let Some(all) = choice(knob::ROLES)

@@ -6,7 +6,9 @@
 
 use ir::FloatKind::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use ttgir::machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number, Pairs, Persistence, Roles};
+use ttgir::machine::{
+    Copies, FragmentKind, Machine, MatrixKind, MatrixRow, Number, Pairs, Persistence, Roles,
+};
 
 /// Lanes of a warp.
 pub(crate) const WARP: u32 = 32;
@@ -56,6 +58,7 @@ const SM_90: Machine = Machine {
     roles: Roles::Paying,
     persistence: Persistence::Noted,
     pairs: Pairs::Noted,
+    copies: Copies::Noted,
     turns: None,
     reduction_bytes: 16,
     matrix_store: true,

@@ -7,9 +7,11 @@
 use crate::tensor_layout::{Element, TensorLayout};
 use emulator::{Swizzle, TensorMap};
 use ir::{FloatKind, Module, Op, Type};
-use target::{ArgExpr, Combine, Guards, MapElement, MapRecipe, PairFacts};
+use target::{
+    AlignedCopies, ArgExpr, Combine, CopyPlan, Guards, MapElement, MapRecipe, PairFacts, Unaligned,
+};
 use ttgir::encoding::box_of;
-use ttgir::{MAP_WRITTEN, MapPart, MapParts, SharedEncoding, map_parts};
+use ttgir::{MAP_COPIED, MAP_WRITTEN, MapPart, MapParts, SharedEncoding, map_parts};
 use ttir::ops::func::FuncOp;
 use ttir::types::{DESCRIPTOR, TENSORDESC, elem, is_unsigned, shape};
 
@@ -55,9 +57,9 @@ pub fn of_kernel(module: &Module, kernel: Op) -> Result<Vec<MapRecipe>, String> 
     for (at, &param) in module.args(entry).iter().enumerate() {
         let ty = module.ty(param);
         if (DESCRIPTOR.check)(ty) {
-            let is_written =
-                module.arg_attrs(entry, at).iter().any(|(key, _)| key.name() == MAP_WRITTEN.name);
-            let recipe = map_parts(module, param).and_then(|parts| of_type(ty, &parts, is_written));
+            let has = |wanted: &str| module.arg_attrs(entry, at).iter().any(|(key, _)| key.name() == wanted);
+            let is = [has(MAP_WRITTEN.name), has(MAP_COPIED.name)];
+            let recipe = map_parts(module, param).and_then(|parts| of_type(ty, &parts, is));
             recipes.push(recipe.ok_or_else(|| format!("a kernel cannot have a parameter of type {ty}"))?);
         }
     }
@@ -88,7 +90,23 @@ pub fn pairs(module: &Module, kernel: Op) -> Result<Vec<PairFacts>, String> {
     ttgir::pairs(module, kernel).map(str::parse).collect()
 }
 
-fn of_type(ty: Type, parts: &MapParts, is_written: bool) -> Option<MapRecipe> {
+/// What bulk copies could load of a kernel if launches copied it first.
+///
+/// # Errors
+/// When the kernel says what nobody can read.
+pub fn unaligned(module: &Module, kernel: Op) -> Result<Vec<Unaligned>, String> {
+    let of = |load: ttgir::UnalignedLoad| Unaligned {
+        base: load.parts.base,
+        sizes: load.parts.sizes.iter().map(expr).collect(),
+        strides: load.parts.strides.iter().map(expr).collect(),
+        bytes: load.bytes,
+        reads: load.reads,
+        apart: load.apart,
+    };
+    Ok(ttgir::unaligned(module, kernel)?.into_iter().map(of).collect())
+}
+
+fn of_type(ty: Type, parts: &MapParts, [is_written, is_copied]: [bool; 2]) -> Option<MapRecipe> {
     let encoding = ty.params_of(&TENSORDESC)?.iter().find_map(|param| match param {
         ir::TypeParam::Attr(encoding) => SharedEncoding::from_attr(encoding),
         _ => None,
@@ -102,6 +120,7 @@ fn of_type(ty: Type, parts: &MapParts, is_written: bool) -> Option<MapRecipe> {
         swizzle,
         sides: box_of(&encoding, shape(ty))?,
         is_written,
+        is_copied,
     })
 }
 
@@ -121,16 +140,45 @@ fn expr(part: &MapPart) -> ArgExpr {
     }
 }
 
-/// The tensor that the arguments of a launch describe, and its boxes.
-pub fn layout(recipe: &MapRecipe, args: &[u64]) -> Option<TensorLayout> {
+/// Copies of tensors that a launch has made, and the memory in which they are.
+pub type Copied = (CopyPlan, AlignedCopies);
+
+/// The copies of which a launch with these arguments makes maps, in the memory that it brings; none where no map is of
+/// one.
+///
+/// # Errors
+/// When the launch brings too little memory, or none.
+pub fn copied(
+    recipes: &[MapRecipe],
+    args: &[u64],
+    memory: Option<AlignedCopies>,
+) -> Result<Option<Copied>, &'static str> {
+    if !recipes.iter().any(|recipe| recipe.is_copied) {
+        return Ok(None);
+    }
+    let plan = CopyPlan::of_maps(recipes, args).ok_or("there are no copies of such tensors")?;
+    let memory = memory.filter(|memory| plan.bytes <= memory.bytes);
+    Ok(Some((plan, memory.ok_or("the launch brings no memory for copies of tensors")?)))
+}
+
+/// The tensor that the arguments of a launch describe, or its copy, and its boxes.
+pub fn layout(recipe: &MapRecipe, args: &[u64], copied: Option<&Copied>) -> Option<TensorLayout> {
     let base = args.get(recipe.base)?;
     // A negative size is no elements.
     let size = |part: &ArgExpr| part.value(args).map(|size| u64::try_from(size).unwrap_or(0));
     let sizes = recipe.sizes.iter().map(size).collect::<Option<Vec<u64>>>()?;
     let strides = recipe.strides.iter().map(|part| part.value(args).map(|stride| stride as u64));
-    let strides = strides.chain([Some(1)]).collect::<Option<Vec<u64>>>()?;
+    let mut strides = strides.chain([Some(1)]).collect::<Option<Vec<u64>>>()?;
+    let mut base = *base;
+    if recipe.is_copied {
+        let (plan, memory) = copied?;
+        let copy = plan.of_map(recipe, args)?;
+        base = copy.address(*memory);
+        let (_, rows) = strides.split_last_mut()?;
+        rows.fill(copy.stride());
+    }
     Some(TensorLayout {
-        base: *base,
+        base,
         element: row_of(recipe.element).1,
         shape: sizes,
         strides,
@@ -144,8 +192,8 @@ pub fn layout(recipe: &MapRecipe, args: &[u64]) -> Option<TensorLayout> {
 ///
 /// # Errors
 /// When an argument is missing, or the copy engine cannot do it.
-pub fn emulated(recipe: &MapRecipe, args: &[u64]) -> Result<TensorMap, String> {
-    let layout = layout(recipe, args).ok_or("a tensor map has no arguments")?;
+pub fn emulated(recipe: &MapRecipe, args: &[u64], copied: Option<&Copied>) -> Result<TensorMap, String> {
+    let layout = layout(recipe, args, copied).ok_or("a tensor map has no arguments")?;
     layout.check().map_err(|text| format!("a tensor descriptor cannot be made: {text}"))?;
     let bytes = layout.element.bytes();
     let strides = layout.strides.iter().rev().skip(1).map(|stride| stride.wrapping_mul(bytes));
@@ -182,11 +230,13 @@ mod tests {
             swizzle: 128,
             sides: vec![64, 32],
             is_written: false,
+            is_copied: false,
         };
         assert_eq!(recipe.to_string(), "%1[%2:i32_2_mul32,37][%4:i64] f32 128 64x32");
-        let made = layout(&recipe, &[9, 0x4000, 0xdead_0000_0064, 5, 40, 1]).expect("there are arguments");
+        let made =
+            layout(&recipe, &[9, 0x4000, 0xdead_0000_0064, 5, 40, 1], None).expect("there are arguments");
         assert_eq!((made.base, made.shape, made.strides), (0x4000, vec![200, 37], vec![40, 1]));
-        assert_eq!(layout(&recipe, &[9, 0x4000, 100]), None);
+        assert_eq!(layout(&recipe, &[9, 0x4000, 100], None), None);
     }
 
     #[test]

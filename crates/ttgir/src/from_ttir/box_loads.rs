@@ -9,14 +9,16 @@
 //!
 //! Which loads those are, `ttir::boxes` says. What a launch must be for it is the attribute `tt.guards` of the kernel:
 //! a launch that is not so takes the kernel without it. Addresses and strides must be known to be multiples of what
-//! bulk copies need.
+//! bulk copies need; kernels say what could be loaded if they were ([`super::unaligned`]), and are compiled once more
+//! for launches that copy it first.
 
 use super::begins::begins_aligned;
 use super::map_parts::{Combine, MapPart, MapParts, UNBOUNDED, map_parts};
-use super::maps::{add_map, is_box, is_map_written};
+use super::maps::{MAP_COPIED, add_map, is_box, is_map_written};
+use super::unaligned::{UNALIGNED, UnalignedLoad};
 use crate::Machine;
-use crate::machine::Persistence;
-use crate::passes::{Context, DROP_CARRIED, feeds_dot, is_dot};
+use crate::machine::{Copies, Persistence};
+use crate::passes::{Context, DROP_CARRIED, feeds_dot, is_dot, written_params};
 use ir::pass::PassRow;
 use ir::passes::CANONICALIZE;
 use ir::{Attr, Block, Builder, DeclaredKey, Def, Diagnostic, Module, Op, Traits, Type, Value};
@@ -57,7 +59,7 @@ pub fn load_notes(module: &Module, kernel: Op) -> Vec<String> {
 
 /// The loads of a kernel that would be bulk copies on a machine, and its stores among those asked for; and why the
 /// others, of loads those that feed dots in loops, would not.
-fn box_accesses(module: &Module, kernel: Op, stores: Stores) -> Boxes {
+fn box_accesses(module: &Module, kernel: Op, stores: Stores, copies: Copies) -> Boxes {
     let inside = module.walk(kernel);
     let loads = inside.iter().copied().filter(|&op| is_wanted(module, kernel, op));
     let (rows, matrices): (Vec<Op>, Vec<Op>) = loads.partition(|&op| is_row(module, op));
@@ -68,7 +70,7 @@ fn box_accesses(module: &Module, kernel: Op, stores: Stores) -> Boxes {
     let entry = FuncOp::new(module, kernel).entry();
     let axis = axis::analyze(module, kernel);
     let analyze = |loads: &[Op]| {
-        boxes::analyze(module, kernel, (loads, &stores), |access| fits(module, entry, &axis, access))
+        boxes::analyze(module, kernel, (loads, &stores), |access| fits(module, entry, &axis, access, copies))
     };
     let mut found = analyze(&matrices);
     let mut beside = rows_beside(module, &rows, &found);
@@ -176,13 +178,23 @@ fn block(module: &Module, access: &BoxAccess) -> Value {
     stored.unwrap_or_else(|| module.result(access.op, 0))
 }
 
-/// Whether bulk copies can move the boxes of an access.
-fn fits(module: &Module, entry: Block, axis: &AxisTable, load: &BoxAccess) -> Result<(), Reason> {
+/// Why lanes load what bulk copies could load of a copy.
+const OFF_UNITS: Reason = "its address or the distance of its rows is not known to be a multiple of 16 bytes";
+
+/// Whether bulk copies can move the boxes of an access, of a copy of the tensor where launches make these.
+fn fits(
+    module: &Module,
+    entry: Block,
+    axis: &AxisTable,
+    load: &BoxAccess,
+    copies: Copies,
+) -> Result<(), Reason> {
     let parts =
         parts(module, entry, load).ok_or("sizes or strides are no sums and products of parameters")?;
     let bytes = elem_bytes(elem(module.ty(block(module, load))));
-    if !parts.is_aligned(module, entry, bytes) {
-        return Err("its address or the distance of its rows is not known to be a multiple of 16 bytes");
+    let may_be_copied = copies == Copies::Made && is_load(module, load) && !parts.sizes.contains(&UNBOUNDED);
+    if !may_be_copied && !parts.is_aligned(module, entry, bytes) {
+        return Err(OFF_UNITS);
     }
     let columns = &load.axes[load.fastest].start;
     if !begins_aligned(columns.divisor(|atom| axis.info(module, atom).every(0)), bytes) {
@@ -193,6 +205,58 @@ fn fits(module: &Module, entry: Block, axis: &AxisTable, load: &BoxAccess) -> Re
     } else {
         Err("its block is none that bulk copies can move")
     }
+}
+
+fn is_load(module: &Module, access: &BoxAccess) -> bool {
+    AccessOp::load(module, access.op).is_some()
+}
+
+/// Whether a load can be one by a descriptor of a copy of the tensor alone.
+fn is_unaligned(module: &Module, entry: Block, access: &BoxAccess) -> bool {
+    let bytes = elem_bytes(elem(module.ty(block(module, access))));
+    let parts = parts(module, entry, access);
+    is_load(module, access) && parts.is_some_and(|parts| !parts.is_aligned(module, entry, bytes))
+}
+
+/// What bulk copies could load if launches copied it: nothing, unless they could then load all matrices of the loops.
+fn unaligned_loads(module: &Module, kernel: Op, found: &Boxes) -> Vec<UnalignedLoad> {
+    if !found.refused.iter().any(|&(_, reason)| reason == OFF_UNITS) {
+        return Vec::new();
+    }
+    let entry = FuncOp::new(module, kernel).entry();
+    let copied = box_accesses(module, kernel, Stores::None, Copies::Made);
+    if copied.refused.iter().any(|&(op, _)| !is_row(module, op)) {
+        return Vec::new();
+    }
+    // A copy is of what was there before the launch.
+    let Some(apart) = written_params(module, kernel) else { return Vec::new() };
+    let loads = copied.loads.iter().filter(|load| is_unaligned(module, entry, load));
+    let unaligned = |load: &BoxAccess| {
+        Some(UnalignedLoad {
+            parts: parts(module, entry, load)?,
+            bytes: elem_bytes(elem(module.ty(block(module, load)))),
+            reads: order(load).into_iter().map(|at| read_along(module, load, at)).collect(),
+            apart: apart.clone(),
+        })
+    };
+    loads.filter_map(unaligned).collect()
+}
+
+/// Elements that the innermost loop around a load reads along an axis; none where it goes on along that axis.
+fn read_along(module: &Module, load: &BoxAccess, axis: usize) -> Option<u64> {
+    let axis = &load.axes[axis];
+    let mut around = std::iter::successors(module.parent_op(load.op), |&op| module.parent_op(op));
+    let inner = around.find(|&op| module.has(op, Traits::LOOP));
+    let is_inside = |atom: Value| {
+        let block = match module.def(atom) {
+            Def::Arg(block, _) => Some(block),
+            Def::Result(op, _) => module.block_of(op),
+        };
+        let op = block.and_then(|block| module.region_parent(module.block_region(block)));
+        op.is_some_and(|op| inner.is_some_and(|inner| op == inner || module.is_inside(op, inner)))
+    };
+    let goes_on = axis.start.atoms().any(is_inside);
+    (!goes_on).then(|| u64::try_from(axis.size).unwrap_or(0))
 }
 
 /// The axes of a block, the fastest one last.
@@ -255,9 +319,16 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let mut is_changed = false;
     for kernel in kernels(module).map(|func| func.op).collect::<Vec<_>>() {
         let stores = Stores::of(context.machine);
-        let mut found = box_accesses(module, kernel, stores);
+        let copies = context.machine.copies;
+        let mut found = box_accesses(module, kernel, stores, copies);
         if stores == Stores::InFlatLoops && have_others_beside(module, &found) {
-            found = box_accesses(module, kernel, Stores::None);
+            found = box_accesses(module, kernel, Stores::None, copies);
+        }
+        if copies == Copies::Noted {
+            let loads = unaligned_loads(module, kernel, &found);
+            let texts: Vec<String> = loads.iter().map(ToString::to_string).collect();
+            let text = (!texts.is_empty()).then(|| Attr::str(&texts.join(UnalignedLoad::BETWEEN)));
+            module.set_extra(kernel, UNALIGNED.key(), text);
         }
         note(module, kernel, &found);
         if found.loads.is_empty() && found.stores.is_empty() {
@@ -289,7 +360,12 @@ fn note(module: &mut Module, kernel: Op, found: &Boxes) {
         format!("{}: bulk copies load it where launches are as `{}` says", place(load.op), GUARDS.name)
     });
     let refused = found.refused.iter().filter(|(op, _)| AccessOp::load(module, *op).is_some());
-    let lanes = refused.map(|(op, reason)| format!("{}: lanes load it, as {reason}", place(*op)));
+    let may_be_copied = module.extra_attr(kernel, UNALIGNED.name).is_some();
+    let lanes = refused.map(|&(op, reason)| {
+        let copies = may_be_copied && reason == OFF_UNITS;
+        let but = if copies { " where launches do not copy its tensor first" } else { "" };
+        format!("{}: lanes load it{but}, as {reason}", place(op))
+    });
     let notes: Vec<String> = bulk.chain(lanes).collect();
     if !notes.is_empty() {
         module.set_extra(kernel, LOAD_NOTES.key(), Some(Attr::str(&notes.join("; "))));
@@ -307,7 +383,15 @@ fn map_of(module: &mut Module, kernel: Op, access: &BoxAccess, is_written: bool)
             && is_map_written(module, arg) == is_written
     };
     let known = module.args(entry).iter().copied().find(is_known);
-    known.unwrap_or_else(|| add_map(module, entry, &parts, ty, is_written))
+    if let Some(known) = known {
+        return known;
+    }
+    let map = add_map(module, entry, &parts, ty, is_written);
+    if is_unaligned(module, entry, access) {
+        let at = module.args(entry).len() - 1;
+        module.set_arg_attr(entry, at, MAP_COPIED.key(), Some(Attr::Unit));
+    }
+    map
 }
 
 fn rewrite(module: &mut Module, kernel: Op, load: &BoxAccess) {

@@ -40,6 +40,9 @@ use ttir::types::{elem, elem_bytes, is_unsigned, numel, shape};
 /// Attribute of a tensor descriptor that launches make: the kernel writes by it.
 pub static MAP_WRITTEN: DeclaredKey = DeclaredKey::new("tt.map_written", "The kernel writes by it.");
 
+/// Attribute of a tensor descriptor that launches make: of a copy of the tensor, whose rows begin as they must.
+pub static MAP_COPIED: DeclaredKey = DeclaredKey::new("tt.map_copied", "The launch copies the tensor first.");
+
 /// Keeps descriptors for bulk copies.
 pub(crate) static KEEP_DESCRIPTORS: PassRow = PassRow {
     name: "keep-descriptors",

@@ -21,6 +21,7 @@ mod persist;
 mod powers;
 mod scaled;
 mod squeeze_boxes;
+mod unaligned;
 
 pub(crate) use begins::Begin;
 pub(crate) use box_loads::BOX_LOADS;
@@ -30,7 +31,7 @@ pub(crate) use load_once::LOAD_ONCE;
 pub(crate) use map_parts::value_of;
 pub use map_parts::{Combine, MAP_OF, MapPart, MapParts, map_parts};
 pub(crate) use maps::KEEP_DESCRIPTORS;
-pub use maps::MAP_WRITTEN;
+pub use maps::{MAP_COPIED, MAP_WRITTEN};
 pub(crate) use maps::{is_written, map_slot};
 pub use pairs::{HALVED, PAIRS, pairs};
 pub(crate) use pairs::{PAIR, is_halved};
@@ -39,6 +40,7 @@ pub use persist::{PERSISTENCE, PROGRAMS, persistence, programs_param};
 pub(crate) use powers::BRANCH_POWERS;
 pub(crate) use scaled::EXPAND_SCALED;
 pub(crate) use squeeze_boxes::SQUEEZE_BOXES;
+pub use unaligned::{UNALIGNED, UnalignedLoad, unaligned};
 
 use crate::passes::{ASSIGN_LAYOUTS, DROP_CARRIED, SPLIT_PRECISION};
 use crate::{Config, Machine, module};

@@ -46,3 +46,4 @@ pub(crate) use pipeline_loops::{carry, feeds_dot, is_dot, yield_as};
 pub use rebase_pointers::REBASE_POINTERS;
 pub use split_precision::SPLIT_PRECISION;
 pub use stream_last_reads::STREAM_LAST_READS;
+pub(crate) use touches::written_params;

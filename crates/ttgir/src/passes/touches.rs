@@ -124,6 +124,22 @@ pub(super) fn reads_what_is_written(module: &Module, load: Op, ops: &[Op]) -> bo
     Touches { reads: Vec::new(), ..written }.must_precede(&own)
 }
 
+/// The parameters through which a kernel writes; none where it may write elsewhere, or see what others write.
+pub(crate) fn written_params(module: &Module, kernel: Op) -> Option<Vec<usize>> {
+    let ops = reachable(module, kernel);
+    let roots = Roots::of(module, kernel, &ops);
+    let mut written = Touches::default();
+    for op in ops {
+        written.join(&Touches::ordinary(module, &roots, op));
+        written.join(&Touches::by_descriptor(module, &roots, op));
+    }
+    let param = |root: Root| match root {
+        Root::Param(slot) => Some(slot),
+        Root::Own | Root::Any => None,
+    };
+    written.writes.into_iter().map(param).collect()
+}
+
 /// Whether an operation may do what its operands do not show.
 fn is_opaque(module: &Module, op: Op) -> bool {
     let hides =

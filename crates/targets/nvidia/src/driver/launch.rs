@@ -68,7 +68,7 @@ fn fewer(resident: u64, [x, y, z]: Grid) -> u32 {
 /// As for [`launch`].
 #[inline]
 unsafe fn start(kernel: &Module, blocks: Grid, launch: &Launch<'_>) -> Result<(), TargetError> {
-    let maps = kernel.own.maps.make(&kernel.gpu, launch.args)?;
+    let maps = kernel.own.maps.make(&kernel.gpu, launch.args, launch.copies)?;
     let behind = [launch.scratch, 0u64];
     let mut params = slots(launch.args, &maps, &behind);
     let driver = kernel.gpu.driver();

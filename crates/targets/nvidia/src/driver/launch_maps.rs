@@ -5,10 +5,11 @@ use super::Cuda;
 use super::tensor_map::TensorMap;
 use super::zeros::WRITTEN_FROM;
 use crate::maps;
+use crate::maps::Copied;
 use crate::tensor_layout::TensorLayout;
 use smallvec::SmallVec;
 use std::sync::Mutex;
-use target::{DeviceFacts, MapRecipe, TargetError};
+use target::{AlignedCopies, DeviceFacts, MapRecipe, TargetError};
 
 /// Maps that are kept of each recipe.
 const KEPT: usize = 16;
@@ -31,8 +32,9 @@ pub(super) struct Maps {
 /// What launches before made.
 #[derive(Debug, Default)]
 struct Last {
-    /// Of what the last one made its maps.
+    /// Of what the last one made its maps: arguments, and where copies of tensors are.
     words: SmallVec<[u64; 32]>,
+    copies: Option<AlignedCopies>,
     made: Made,
     /// By recipe, and by a hash of what each is made of.
     kept: Vec<[Option<(Arguments, TensorMap)>; KEPT]>,
@@ -46,37 +48,56 @@ impl Maps {
         Maps { recipes, slots, last: Mutex::default() }
     }
 
-    /// The maps for the arguments of a launch.
+    /// The maps for the arguments of a launch, which brings memory with copies of tensors where some maps are of these.
     #[inline]
-    pub(super) fn make(&self, gpu: &Cuda, args: &[u64]) -> Result<Made, TargetError> {
+    pub(super) fn make(
+        &self,
+        gpu: &Cuda,
+        args: &[u64],
+        copies: Option<AlignedCopies>,
+    ) -> Result<Made, TargetError> {
         if self.recipes.is_empty() {
             return Ok(Made::new());
         }
         // Where another thread launches the same kernel, each makes its own.
-        match self.last.try_lock() {
-            Ok(mut last) => self.made(gpu, args, &mut last),
-            Err(_) => self.recipes.iter().map(|recipe| encoded(gpu, recipe, args)).collect(),
+        if let Ok(mut last) = self.last.try_lock() {
+            return self.made(gpu, (args, copies), &mut last);
         }
+        let copied = self.copied(args, copies)?;
+        self.recipes.iter().map(|recipe| encoded(gpu, recipe, args, copied.as_ref())).collect()
     }
 
-    fn made(&self, gpu: &Cuda, args: &[u64], last: &mut Last) -> Result<Made, TargetError> {
+    fn copied(&self, args: &[u64], copies: Option<AlignedCopies>) -> Result<Option<Copied>, TargetError> {
+        maps::copied(&self.recipes, args, copies).map_err(|text| TargetError::Launch(text.into()))
+    }
+
+    fn made(
+        &self,
+        gpu: &Cuda,
+        (args, copies): (&[u64], Option<AlignedCopies>),
+        last: &mut Last,
+    ) -> Result<Made, TargetError> {
         let now = self.slots.iter().flatten().map(|&slot| args.get(slot));
-        if !last.made.is_empty() && last.words.iter().map(Some).eq(now) {
+        if !last.made.is_empty() && last.copies == copies && last.words.iter().map(Some).eq(now) {
             return Ok(last.made.clone());
         }
+        let copied = self.copied(args, copies)?;
         last.kept.resize_with(self.recipes.len(), Default::default);
         let mut made = Made::new();
         for ((recipe, slots), kept) in self.recipes.iter().zip(&self.slots).zip(&mut last.kept) {
-            let words = arguments(slots, args).ok_or_else(missing)?;
+            let mut words = arguments(slots, args).ok_or_else(missing)?;
+            if let Some((_, memory)) = copied.as_ref().filter(|_| recipe.is_copied) {
+                words.push(memory.address);
+            }
             let place = &mut kept[place(&words)];
             let known = place.as_ref().filter(|known| known.0 == words).map(|known| known.1);
             made.push(match known {
                 Some(map) => map,
-                None => place.insert((words, encoded(gpu, recipe, args)?)).1,
+                None => place.insert((words, encoded(gpu, recipe, args, copied.as_ref())?)).1,
             });
         }
         last.words = self.slots.iter().flatten().map_while(|&slot| args.get(slot).copied()).collect();
-        last.made = made.clone();
+        (last.copies, last.made) = (copies, made.clone());
         Ok(made)
     }
 }
@@ -99,8 +120,13 @@ fn place(words: &[u64]) -> usize {
 }
 
 /// The map for the arguments of a launch.
-fn encoded(gpu: &Cuda, recipe: &MapRecipe, args: &[u64]) -> Result<TensorMap, TargetError> {
-    let layout = maps::layout(recipe, args);
+fn encoded(
+    gpu: &Cuda,
+    recipe: &MapRecipe,
+    args: &[u64],
+    copied: Option<&Copied>,
+) -> Result<TensorMap, TargetError> {
+    let layout = maps::layout(recipe, args, copied);
     let layout = layout.ok_or_else(missing)?;
     let layout = if layout.shape.contains(&0) { of_nothing(gpu, layout, recipe.is_written)? } else { layout };
     gpu.encode(&layout)

@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 use std::ffi::OsString;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-use target::{Grid, Launch};
+use target::{AlignedCopies, Grid, Launch};
 
 /// Graphs of a device.
 const MOST: usize = 4;
@@ -87,17 +87,19 @@ struct Kept {
 struct Held {
     blocks: Grid,
     scratch: u64,
+    copies: Option<AlignedCopies>,
     args: SmallVec<[u64; 16]>,
 }
 
 impl Held {
     fn of(blocks: Grid, launch: &Launch<'_>) -> Held {
-        Held { blocks, scratch: launch.scratch, args: launch.args.into() }
+        Held { blocks, scratch: launch.scratch, copies: launch.copies, args: launch.args.into() }
     }
 
     #[inline]
     fn is(&self, blocks: Grid, launch: &Launch<'_>) -> bool {
-        self.blocks == blocks && self.scratch == launch.scratch && self.args[..] == *launch.args
+        let memory = (self.scratch, self.copies) == (launch.scratch, launch.copies);
+        self.blocks == blocks && memory && self.args[..] == *launch.args
     }
 }
 
@@ -274,7 +276,7 @@ unsafe fn update(
     // SAFETY: the driver copies what the pointers lead to, which the caller vouches for.
     let status = unsafe { set(kept.exec as Handle, kept.node as Handle, &raw const node) };
     let held = &mut kept.held;
-    (held.blocks, held.scratch) = (blocks, launch.scratch);
+    (held.blocks, held.scratch, held.copies) = (blocks, launch.scratch, launch.copies);
     held.args.clear();
     held.args.extend_from_slice(launch.args);
     status == status::SUCCESS

@@ -7,8 +7,8 @@ use crate::tensor_layout::{Element, TensorLayout};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use target::{
-    ArgExpr, Artifact, Device, DeviceFacts, KernelParam, Launch, LaunchFacts, LoadedKernel, MapElement,
-    MapRecipe, ParamKind, Residency, Stage, TargetError,
+    AlignedCopies, ArgExpr, Artifact, Device, DeviceFacts, KernelParam, Launch, LaunchFacts, LoadedKernel,
+    MapElement, MapRecipe, ParamKind, Residency, Stage, TargetError,
 };
 
 fn artifact(change: impl FnOnce(&mut DeviceFacts)) -> Artifact {
@@ -420,17 +420,24 @@ fn maps_are_made_where_what_they_are_made_of_is_new() {
         swizzle: 128,
         sides: vec![32, 64],
         is_written: false,
+        is_copied: base == 1,
     };
     let facts = DeviceFacts { maps: vec![recipe(0), recipe(1)], ..DeviceFacts::new("sm_90a", 4, 32) };
     let maps = Maps::of(&facts);
     calls();
-    let encoded = |args: [u64; 3]| {
-        assert_eq!(maps.make(&gpu, &args).expect("they can be made").len(), 2);
+    let encoded = |args: [u64; 3], address: u64| {
+        let copies = Some(AlignedCopies { address, bytes: 100 * 128 });
+        assert_eq!(maps.make(&gpu, &args, copies).expect("they can be made").len(), 2);
         calls().len()
     };
-    assert_eq!(encoded([0x1000, 0x2000, 100]), 2);
-    assert_eq!(encoded([0x1000, 0x2000, 100]), 0);
-    assert_eq!(encoded([0x9000, 0x2000, 100]), 1);
-    assert_eq!(encoded([0x1000, 0x2000, 100]), 0, "those of the launch before the last are kept");
-    assert_eq!(encoded([0x1000, 0x2000, 99]), 2);
+    assert_eq!(encoded([0x1000, 0x2000, 100], 0x8000), 2);
+    assert_eq!(encoded([0x1000, 0x2000, 100], 0x8000), 0);
+    assert_eq!(encoded([0x9000, 0x2000, 100], 0x8000), 1);
+    assert_eq!(encoded([0x1000, 0x2000, 100], 0x8000), 0, "those of the launch before the last are kept");
+    assert_eq!(encoded([0x1000, 0x2000, 99], 0x8000), 2);
+    assert_eq!(encoded([0x1000, 0x2000, 99], 0x6000), 1, "the copy is elsewhere");
+    for copies in [None, Some(AlignedCopies { address: 0x8000, bytes: 100 * 128 - 1 })] {
+        let error = maps.make(&gpu, &[0x1000, 0x2000, 100], copies).expect_err("there is no memory");
+        assert!(error.to_string().contains("no memory for copies"), "{error}");
+    }
 }

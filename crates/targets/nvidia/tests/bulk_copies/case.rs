@@ -334,8 +334,10 @@ impl Case {
         }
         let program = Program::parse(text).map_err(|error| error.to_string())?;
         let entry = program.entry("product").ok_or("no entry")?;
-        let maps =
-            compiled.maps.iter().map(|map| maps::emulated(map, &slots).expect("arguments").encode().to_vec());
+        let maps = compiled
+            .maps
+            .iter()
+            .map(|map| maps::emulated(map, &slots, None).expect("arguments").encode().to_vec());
         let values = slots.iter().map(|slot| slot.to_le_bytes().to_vec()).chain(maps);
         let scratch = memory.allocate(compiled.scratch as usize + 128).next_multiple_of(128);
         let values = values.chain([scratch.to_le_bytes().to_vec(), [0; 8].to_vec()]);

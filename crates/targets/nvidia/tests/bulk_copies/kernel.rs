@@ -140,7 +140,7 @@ impl Kernel {
         let (buffers, slots) = args.place(&mut memory);
         let program = Program::parse(text).map_err(|error| error.to_string())?;
         let entry = program.entry(&self.name).ok_or("no entry")?;
-        let maps = version.maps.iter().map(|map| Ok(maps::emulated(map, &slots)?.encode().to_vec()));
+        let maps = version.maps.iter().map(|map| Ok(maps::emulated(map, &slots, None)?.encode().to_vec()));
         let maps: Vec<Vec<u8>> = maps.collect::<Result<_, String>>()?;
         let programs = u64::from(grid.iter().product::<u32>());
         let scratch = memory.allocate((version.scratch * programs) as usize + 128).next_multiple_of(128);
