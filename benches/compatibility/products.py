@@ -2,7 +2,7 @@
 
 ``python benches/compatibility/products.py --seconds 600 --first 1 --folder /tmp/products`` goes from seed to seed on every engine, and leaves the
 source of what is wrong in the folder; ``--seed 17`` runs one and prints it. Settings of the environment (``DEUTERON_PAIRS=1``,
-``DEUTERON_WARP_SPECIALIZE=1``, ``DEUTERON_PERSISTENCE=1``) choose other ways to compile it. ``--engines gpu`` is the GPU of the machine.
+``DEUTERON_WARP_SPECIALIZE=1``, ``DEUTERON_PERSISTENCE=1``, ``DEUTERON_ALIGNED_COPIES=1``) choose other ways to compile it. ``--engines gpu`` is the GPU of the machine.
 
 Elements are small whole numbers, so that sums are exact in any order, and what stands between rows is not zero. What a target refuses for want
 of memory, or as no descriptor describes it, is counted.
@@ -39,6 +39,8 @@ class Matrix:
     dtype: str
     turned: bool
     access: str
+    # Elements in front of the first one and between rows, which then begin anywhere; none where they begin at multiples of 16 bytes.
+    loose: tuple = None
 
     @property
     def outer(self):
@@ -46,10 +48,11 @@ class Matrix:
         return slice(None, None, -1 if self.turned else 1)
 
     def memory(self, values, between):
-        """The values in rows that begin at multiples of 16 bytes."""
+        """The values in rows."""
         dtype = getattr(torch, self.dtype)
         rows, columns = (self.rows, self.columns)[self.outer]
-        whole = torch.full((rows, -(-columns * dtype.itemsize // 16) * 16 // dtype.itemsize), between).to(dtype)
+        before, apart = self.loose or (0, -columns % (16 // dtype.itemsize))
+        whole = torch.full((before + rows * (columns + apart), ), between).to(dtype)[before:].view(rows, columns + apart)
         whole[:, :columns] = (values.T if self.turned else values).to(dtype)
         return whole
 
@@ -87,6 +90,8 @@ class Product:
         found = Matrix(rows, columns, block, dtype, self.random.random() < turned, self.random.choice(["pointers", "pointers", "host", "kernel"]))
         if block[found.outer][1] * getattr(torch, dtype).itemsize < 16:
             found.access = "pointers"
+        if found.access == "pointers" and self.random.random() < 0.5:
+            found.loose = self.random.choice([0, 0, 1, 5, 8]), self.random.choice([0, 1, 2, 3, 4])
         return found
 
     def source(self):
