@@ -137,3 +137,57 @@ def test_a_launch_looks_only_where_it_matters():
     assert compiled.metadata.launch_guards == " | %0 clear %1 same by 256" and (x == 2).all()
     kernel = rotate[(1, )](np.zeros((4, 16), np.float32), np.zeros((4, 16), np.float32), ROWS=4, COLS=16)
     assert kernel.metadata.launch_guards == " | %0 clear %1"
+
+
+@triton.jit
+def sums(x_ptr, y_ptr, product_ptr, sum_ptr, scaled_ptr, n, N: tl.constexpr):
+    at = tl.arange(0, N)
+    mask = at < n
+    x = tl.load(x_ptr + at, mask=mask, other=0.0)
+    y = tl.load(y_ptr + at, mask=mask, other=0.0)
+    both = x + y
+    scaled = y * tl.sum(both)
+    tl.store(product_ptr + at, both * scaled, mask=mask)
+    tl.store(sum_ptr + at, both, mask=mask)
+    tl.store(scaled_ptr + at, scaled, mask=mask)
+
+
+@pytest.mark.parametrize("targets", [(2, 0, 1), (2, 1, 0), (0, 2, 1), (1, 0, 2), (1, 2, 0), (0, 1, 2), (2, 3, 4)])
+@pytest.mark.parametrize("interpret", [False, True])
+def test_what_two_passes_load_is_overwritten_behind_both(arrays, rng, targets, interpret):
+    values = rng.integers(-5, 5, (5, 100)).astype(np.float32)
+    x, y = values[:2]
+    both = x + y
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.interpret = interpret
+        tensors = [arrays.make(row) for row in values]
+        sums[(1, )](*tensors[:2], *[tensors[target] for target in targets], 100, N=128)
+    scaled = y * both.sum()
+    for target, expected in zip(targets, (both * scaled, both, scaled)):
+        assert np.array_equal(arrays.numpy(tensors[target]), expected)
+
+
+@triton.jit
+def before(x_ptr, out_ptr, last_ptr, n, N: tl.constexpr):
+    at = tl.arange(0, N)
+    mask = at < n
+    x = tl.load(x_ptr + at, mask=mask, other=0.0)
+    first = x + tl.sum(x)
+    second = x + tl.sum(tl.where(mask, first, 0.0))
+    third = second + tl.sum(tl.where(mask, second, 0.0))
+    tl.store(x_ptr + at, third, mask=mask)
+    tl.store(out_ptr + at, x, mask=mask)
+    tl.store(last_ptr + at, tl.sum(third - third) - second, mask=mask)
+
+
+@pytest.mark.parametrize("interpret", [False, True])
+def test_what_was_loaded_stays_what_it_was(arrays, rng, interpret):
+    values = rng.integers(-5, 5, 100).astype(np.float32)
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.interpret = interpret
+        x, out, last = (arrays.make(values) for _ in range(3))
+        before[(1, )](x, out, last, 100, N=128)
+    second = values + (values + values.sum()).sum()
+    assert np.array_equal(arrays.numpy(out), values)
+    assert np.array_equal(arrays.numpy(x), second + second.sum())
+    assert np.array_equal(arrays.numpy(last), -second)

@@ -74,13 +74,16 @@ impl Accesses {
         self.all.iter().any(|access| access.is_write)
     }
 
-    /// Whether an access must stay behind these: `Some(true)` if only behind them lane by lane.
+    /// Whether an access must stay behind these: `Some(true)` if only behind them lane by lane, as behind accesses of
+    /// the same places of another parameter, which may be the same tensor.
     pub(crate) fn conflict(&self, module: &Module, access: &Access) -> Option<bool> {
         let mut conflict = None;
-        for own in &self.all {
-            if (own.is_write || access.is_write) && own.may_touch(access) {
+        for own in self.all.iter().filter(|own| own.is_write || access.is_write) {
+            if own.may_touch(access) {
                 let same = own.is_same(module, access);
                 conflict = Some(conflict.unwrap_or(true) && same);
+            } else if at_same_places(module, own, access) {
+                conflict = Some(conflict.unwrap_or(true));
             }
         }
         conflict
