@@ -12,6 +12,7 @@ from collections import namedtuple
 from contextlib import contextmanager
 
 from . import _core
+from ._data_fields import DataFields
 from ._knob_fields import (Env, env, env_base, env_bool, env_class, env_int, env_opt_bool, env_opt_str, env_str,
                            env_str_callable_default)
 
@@ -90,6 +91,7 @@ class CompileTimes(namedtuple("CompileTimes", ("ir_initialization", "lowering_st
     """How long a compile took, in microseconds."""
 
     __slots__ = ()
+    __dataclass_fields__ = DataFields()
 
     @property
     def total_lowering(self):

@@ -241,6 +241,50 @@ def test_hooks_around_a_compile_are_called(where, monkeypatch):
     assert len(told) == 5 and out[0] == 15
 
 
+def test_what_a_hook_puts_into_a_kernel_counts():
+    # As tritonparse does when a kernel has been compiled: its launches are described by a function of its own.
+    import numpy as np
+
+    kernel, told, out = triton.jit(hooked), [], np.zeros(1, np.int32)
+
+    def after(*, fn, **_):
+        assert isinstance(fn, triton.runtime.jit.JitFunctionInfo)
+        fn.jit_function.launch_metadata = lambda grid, metadata, arguments: {"told": (grid, metadata.name, arguments["VALUE"])}
+
+    with knobs.runtime.scope():
+        knobs.runtime.jit_post_compile_hook = after
+        knobs.runtime.launch_enter_hook = lambda metadata: told.append(metadata.get().get("told"))
+        kernel.repr = lambda specialization: f"kernel_{specialization.constants['VALUE']}"
+        kernel[(1, )](out, 12)
+        kernel.debug = True
+        assert kernel.debug and kernel.warmup(out, 13, grid=(1, )).metadata.debug
+        kernel.launch_metadata = None
+        kernel[(1, )](out, 13)
+    assert told == [((1, 1, 1), "kernel_12", 12), None]
+
+
+def test_a_listener_is_told_times_and_files(tmp_path):
+    import dataclasses
+    import json
+
+    heard = []
+    with knobs.compilation.scope(), knobs.cache.scope():
+        knobs.cache.dir = str(tmp_path)
+        knobs.compilation.listener = lambda **facts: heard.append(facts)
+        source = triton.compiler.ASTSource(triton.jit(hooked), {"out_ptr": "*i32", "VALUE": "constexpr"}, {"VALUE": 21})
+        kernel = triton.compile(source, target=triton.backends.compiler.GPUTarget("cuda", 90, 32))
+    times, files = heard[0]["times"], heard[0]["metadata_group"]
+    assert isinstance(times, knobs.CompileTimes) and times.total >= times.total_lowering >= 0
+    assert dataclasses.asdict(times)["lowering_stages"] == times.lowering_stages
+    for stage in ("ttir", "ttgir", "ptx"):
+        with open(files[f"hooked.{stage}"]) as file:
+            assert file.read() == kernel.asm[stage]
+    with open(files["hooked.json"]) as file:
+        facts = json.load(file)
+    assert facts["target"] == dataclasses.asdict(kernel.metadata.target) == {"backend": "cuda", "arch": 90, "warp_size": 32}
+    assert facts["hash"] == kernel.hash
+
+
 @pytest.mark.parametrize("value, backend", [("nvidia", "cuda"), ("amd", "hip"), ("cuda:90", "cuda"), ("cpu", "cpu")])
 def test_back_ends_are_chosen_by_either_name(python, monkeypatch, value, backend):
     for variable in ("DEUTERON_TARGET", "DEUTERON_EMULATE"):

@@ -4,6 +4,8 @@ from abc import ABCMeta, abstractmethod
 from collections import namedtuple
 from enum import Enum
 
+from .._data_fields import DataFields
+
 
 class GPUTarget(namedtuple("GPUTarget", ("backend", "arch", "warp_size"))):
     """What kernels are compiled for.
@@ -15,6 +17,7 @@ class GPUTarget(namedtuple("GPUTarget", ("backend", "arch", "warp_size"))):
     """
 
     __slots__ = ()
+    __dataclass_fields__ = DataFields()
 
 
 class Language(Enum):

@@ -1,13 +1,15 @@
 """`@jit` and what surrounds it. The launch path itself is in the native module."""
 
 import functools
+from collections import namedtuple
 
 from .. import _core
+from .._data_fields import DataFields
 from .._utils import find_paths_if, get_iterable_path, type_canonicalisation_dict
 from . import _written
 from ._signature import KernelParam, create_function_from_signature, native_specialize_impl
 
-__all__ = ["ConstexprFunction", "JITCallable", "JITFunction", "KernelInterface", "KernelParam", "MockTensor",
+__all__ = ["ConstexprFunction", "JITCallable", "JITFunction", "JitFunctionInfo", "KernelInterface", "KernelParam", "MockTensor",
            "TensorWrapper", "constexpr_function", "create_function_from_signature", "find_paths_if", "get_iterable_path", "jit", "mangle_type",
            "native_specialize_impl", "reinterpret", "type_canonicalisation_dict"]
 
@@ -50,6 +52,13 @@ class KernelInterface(metaclass=_NativeToo):
 JITFunction = _core.JITFunction
 _written.add_to(JITFunction)
 JITFunction.__iter__ = None
+
+
+class JitFunctionInfo(namedtuple("JitFunctionInfo", ("module", "name", "jit_function"))):
+    """The kernel that a hook around a compile is told of."""
+
+    __slots__ = ()
+    __dataclass_fields__ = DataFields()
 
 
 class JITCallable(metaclass=_NativeToo):

@@ -6,7 +6,7 @@ use crate::kernel::hooks::hook;
 use crate::kernel::source::KernelSource;
 use pyo3::IntoPyObject;
 use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python};
-use pyo3::types::{IntoPyDict, PyAnyMethods, PyDict};
+use pyo3::types::{PyAnyMethods, PyDict};
 use runtime::compile::Kernel;
 use runtime::specialize::LaunchKey;
 use target::{CompileOptions, Target};
@@ -98,13 +98,8 @@ impl<'a, 'py> JitHook<'a, 'py> {
     fn call(&self, py: Python<'_>, hook: Py<PyAny>) -> PyResult<Py<PyAny>> {
         let module = self.function.getattr("module")?;
         let qualname = self.function.getattr("__qualname__")?;
-        let facts = [
-            ("module", module),
-            ("name", qualname.clone()),
-            ("jit_function", self.function.clone().into_any()),
-        ];
-        let info =
-            py.import("types")?.getattr("SimpleNamespace")?.call((), Some(&facts.into_py_dict(py)?))?;
+        let facts = (module, &qualname, self.function);
+        let info = py.import("deuteron.runtime.jit")?.getattr("JitFunctionInfo")?.call1(facts)?;
         let compile = PyDict::new(py);
         compile.set_item("key", &self.key)?;
         compile.set_item("signature", self.source.signature.bind(py))?;
@@ -138,8 +133,9 @@ impl<'a, 'py> JitHook<'a, 'py> {
     }
 }
 
-/// Notifies `knobs.compilation.listener` of a compile, if somebody listens: the source, the facts about the kernel, how
-/// long the steps took in microseconds, and whether the kernel came from the disk.
+/// Notifies `knobs.compilation.listener` of a compile, if somebody listens: the source, the facts about the kernel, the
+/// files that its stages are written to, how long the steps took in microseconds, and whether the kernel came from the
+/// disk.
 pub(crate) fn notify_listener(compiled: &Bound<'_, CompiledKernel>, kernel: &Kernel) -> PyResult<()> {
     let py = compiled.py();
     // Whoever set the listener has loaded the module.
@@ -155,18 +151,12 @@ pub(crate) fn notify_listener(compiled: &Bound<'_, CompiledKernel>, kernel: &Ker
     let (first, stages): (Vec<_>, Vec<_>) =
         steps.into_iter().partition(|(step, _)| *step == runtime::compile::FRONT_END);
     let front_end: u64 = first.iter().map(|(_, micros)| micros).sum();
-    let lowering: u64 = stages.iter().map(|(_, micros)| micros).sum();
-    let times = PyDict::new(py);
-    times.set_item("ir_initialization", front_end)?;
-    times.set_item("lowering_stages", stages)?;
-    times.set_item("store_results", 0)?;
-    times.set_item("total_lowering", lowering)?;
-    times.set_item("total", front_end + lowering)?;
     let kwargs = PyDict::new(py);
     kwargs.set_item("src", compiled.getattr("src")?)?;
     kwargs.set_item("metadata", compiled.getattr("metadata")?.call_method0("_asdict")?)?;
-    kwargs.set_item("metadata_group", PyDict::new(py))?;
-    kwargs.set_item("times", py.import("types")?.getattr("SimpleNamespace")?.call((), Some(&times))?)?;
+    let files = py.import("deuteron.compiler._files")?.call_method1("files_of", (compiled,))?;
+    kwargs.set_item("metadata_group", files)?;
+    kwargs.set_item("times", knobs.getattr("CompileTimes")?.call1((front_end, stages, 0))?)?;
     kwargs.set_item("cache_hit", kernel.from_cache)?;
     listener.call((), Some(&kwargs)).map(drop)
 }

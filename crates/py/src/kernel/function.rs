@@ -21,14 +21,16 @@ pub(crate) struct JitFunction {
     /// How many parameters come by position.
     pub(crate) positional: usize,
     pub(crate) variadic: Option<usize>,
-    pub(crate) debug: bool,
+    pub(crate) debug: AtomicBool,
     /// Whether the interpreter runs it, whatever the process does with other kernels.
     pub(crate) interpret: bool,
     pub(crate) noinline: AtomicBool,
     pub(crate) extensions: Extensions,
     pub(crate) version: Option<Py<PyAny>>,
-    pub(crate) repr: Option<Py<PyAny>>,
-    pub(crate) launch_metadata: Option<Py<PyAny>>,
+    /// Gives the name of a compiled kernel. Like what follows, Python code may set it at any time.
+    pub(crate) repr: Replaceable,
+    /// Says of a launch what its hooks hear.
+    pub(crate) launch_metadata: Replaceable,
     pub(crate) do_not_specialize: Option<Py<PyAny>>,
     pub(crate) do_not_specialize_on_alignment: Option<Py<PyAny>>,
     pub(crate) pre_run_hooks: Py<PyList>,
@@ -43,6 +45,26 @@ pub(crate) struct JitFunction {
     pub(crate) is_detached: AtomicBool,
     /// The parameters that take part in addresses.
     pub(crate) addressing: Mutex<Option<Arc<[bool]>>>,
+}
+
+/// A Python object that may be replaced, or taken away by `None`.
+pub(crate) struct Replaceable(Mutex<Option<Py<PyAny>>>);
+
+impl Replaceable {
+    pub(crate) fn new(object: Option<Py<PyAny>>) -> Replaceable {
+        Replaceable(Mutex::new(object))
+    }
+
+    pub(crate) fn get<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        let object = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        object.as_ref().map(|object| object.bind(py).clone())
+    }
+
+    pub(crate) fn set(&self, object: Option<Bound<'_, PyAny>>) {
+        // What it held is let go of when the lock is free again, as that may run Python code.
+        let object = object.map(Bound::unbind);
+        let _old = std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), object);
+    }
 }
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);

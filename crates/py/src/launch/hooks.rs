@@ -27,11 +27,11 @@ impl LaunchCall {
         facts.set_item("function", variant.compiled.get().handle(py)?)?;
         facts.set_item("stream", site.stream)?;
         let lazy = py.import("deuteron.compiler.compiler")?.getattr("LazyDict")?.call1((facts,))?;
-        if let Some(extra) = &function.get().launch_metadata {
+        if let Some(extra) = function.get().launch_metadata.get(py) {
             let args = bound.to_dict(py, function.get())?;
             let metadata = variant.compiled.bind(py).getattr("metadata")?;
             let args = PyTuple::new(py, [PyTuple::new(py, grid)?.into_any(), metadata, args.into_any()])?;
-            lazy.call_method1("add", (extra.bind(py), args))?;
+            lazy.call_method1("add", (extra, args))?;
         }
         Ok(LaunchCall { metadata: lazy.unbind() })
     }

@@ -5,7 +5,7 @@ use super::{launcher, run};
 use crate::compile::notify;
 use crate::eager;
 use crate::errors::guard;
-use crate::kernel::function::{JitFunction, next_id};
+use crate::kernel::function::{JitFunction, Replaceable, next_id};
 use crate::kernel::grid::Grid;
 use crate::kernel::listed::forget_kernels;
 use crate::kernel::params::{Param, ParamKind, Unspecialized, entries, params_of};
@@ -62,13 +62,13 @@ impl JitFunction {
             positional: params.iter().take_while(|param| by_position(param)).count(),
             variadic: params.iter().position(|param| param.kind == ParamKind::Variadic),
             params,
-            debug: debug.unwrap_or(false),
+            debug: AtomicBool::new(debug.unwrap_or(false)),
             interpret: interpret.unwrap_or(false),
             noinline: AtomicBool::new(noinline.unwrap_or(false)),
             extensions,
             version,
-            repr,
-            launch_metadata,
+            repr: Replaceable::new(repr),
+            launch_metadata: Replaceable::new(launch_metadata),
             do_not_specialize,
             do_not_specialize_on_alignment,
             pre_run_hooks: PyList::empty(py).unbind(),
@@ -230,11 +230,8 @@ impl JitFunction {
     #[getter]
     fn repr<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, me) = (slf.py(), slf.get());
-        if let Some(set) = slf.getattr("__dict__")?.cast::<PyDict>()?.get_item("_repr")? {
-            return Ok(set);
-        }
-        match &me.repr {
-            Some(repr) => Ok(repr.bind(py).clone()),
+        match me.repr.get(py) {
+            Some(repr) => Ok(repr),
             None => {
                 let default = py.import("deuteron.runtime.jit")?.getattr("DefaultRepr")?;
                 default.call1((me.name(),))
@@ -243,8 +240,8 @@ impl JitFunction {
     }
 
     #[setter]
-    fn set_repr(slf: &Bound<'_, Self>, repr: Bound<'_, PyAny>) -> PyResult<()> {
-        slf.getattr("__dict__")?.set_item("_repr", repr)
+    fn set_repr(&self, repr: Option<Bound<'_, PyAny>>) {
+        self.repr.set(repr);
     }
 
     /// The globals that must not change after a compile; they are kept with each compiled kernel, so none are listed
@@ -409,7 +406,12 @@ impl JitFunction {
 
     #[getter]
     fn debug(&self) -> bool {
-        self.debug
+        self.debug.load(Ordering::Relaxed)
+    }
+
+    #[setter]
+    fn set_debug(&self, debug: Option<bool>) {
+        self.debug.store(debug.unwrap_or(false), Ordering::Relaxed);
     }
 
     /// Whether the interpreter runs it, whatever the process does with other kernels.
@@ -441,8 +443,13 @@ impl JitFunction {
     }
 
     #[getter]
-    fn launch_metadata(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.launch_metadata.as_ref().map(|function| function.clone_ref(py))
+    fn launch_metadata<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        self.launch_metadata.get(py)
+    }
+
+    #[setter]
+    fn set_launch_metadata(&self, function: Option<Bound<'_, PyAny>>) {
+        self.launch_metadata.set(function);
     }
 
     #[getter]

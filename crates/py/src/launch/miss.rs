@@ -13,12 +13,13 @@ use crate::kernel::listed;
 use crate::kernel::value::Registry;
 use crate::kernel::variant::Variant;
 use frontend::{ArgSpec, PyValue};
-use pyo3::prelude::{Bound, Py, PyAny, PyErr, PyResult, Python};
-use pyo3::types::{PyDict, PyDictMethods};
+use pyo3::prelude::{Bound, PyAny, PyErr, PyResult, Python};
+use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods};
 use runtime::specialize::{LaunchKey, decode};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use target::{CompileOptions, OptionValue};
 
 /// A kernel that a call wants and that is not compiled yet.
@@ -49,10 +50,10 @@ pub(crate) fn compile(wanted: &Wanted<'_, '_>, is_warmup: bool) -> PyResult<Opti
     }
     let (kernel, used) =
         build::compile(function, args, options, Arc::clone(&wanted.active.context.target), registry)?;
-    let named = |repr: &Py<PyAny>| {
-        repr.call1(py, (source.get().specialization(py, &me.params)?,))?.extract::<String>(py)
+    let named = |repr: Bound<'_, PyAny>| {
+        repr.call1((source.get().specialization(py, &me.params)?,))?.extract::<String>()
     };
-    let name = me.repr.as_ref().map(named).transpose()?;
+    let name = me.repr.get(py).map(named).transpose()?;
     let compiled = Bound::new(py, CompiledKernel::new(Arc::clone(&kernel), source.clone().unbind(), name))?;
     notify::notify_listener(&compiled, &kernel)?;
     let variant = Arc::new(Variant { compiled: compiled.unbind(), kernel, used });
@@ -90,7 +91,7 @@ pub(super) fn specs(
 
 pub(super) fn parse_options(py: Python<'_>, wanted: &Wanted<'_, '_>) -> PyResult<CompileOptions> {
     let mut given = BTreeMap::new();
-    if wanted.function.get().debug {
+    if wanted.function.get().debug.load(Ordering::Relaxed) {
         given.insert("debug".to_owned(), OptionValue::Bool(true));
     }
     for (name, value) in wanted.bound.options(py) {

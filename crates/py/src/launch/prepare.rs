@@ -17,6 +17,7 @@ use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyErr, PyResult, Python};
 use pyo3::types::{PyAnyMethods, PyString, PyTupleMethods};
 use runtime::specialize::{Argument, ParamRules};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// What a launch collects on its way.
 pub(crate) struct Prepared {
@@ -229,7 +230,7 @@ fn write_options(
     bound: &BoundArgs<'_>,
     prepared: &mut Prepared,
 ) -> PyResult<()> {
-    prepared.call.end_arguments(&active.context, function.debug);
+    prepared.call.end_arguments(&active.context, function.debug.load(Ordering::Relaxed));
     for (name, value) in bound.options(py) {
         let Some(number) = active.option(py, name.as_ptr()) else {
             if name.eq("stream")? {
