@@ -263,6 +263,15 @@ def test_what_a_hook_puts_into_a_kernel_counts():
     assert told == [((1, 1, 1), "kernel_12", 12), None]
 
 
+def test_the_version_of_an_assembler_is_its_own_text(monkeypatch):
+    from deuteron.backends.nvidia.compiler import get_ptxas_version
+
+    monkeypatch.setenv("TRITON_MOCK_PTX_VERSION", "13.0")
+    get_ptxas_version.cache_clear()
+    assert get_ptxas_version() == "13.0"
+    get_ptxas_version.cache_clear()
+
+
 def test_a_listener_is_told_times_and_files(tmp_path):
     import dataclasses
     import json

@@ -2,6 +2,7 @@
 
 import functools
 from collections import namedtuple
+from typing import TypeVar
 
 from .. import _core
 from .._data_fields import DataFields
@@ -12,6 +13,10 @@ from ._signature import KernelParam, create_function_from_signature, native_spec
 __all__ = ["ConstexprFunction", "JITCallable", "JITFunction", "JitFunctionInfo", "KernelInterface", "KernelParam", "MockTensor",
            "TensorWrapper", "constexpr_function", "create_function_from_signature", "find_paths_if", "get_iterable_path", "jit", "mangle_type",
            "native_specialize_impl", "reinterpret", "type_canonicalisation_dict"]
+
+
+#: The function of a kernel, in ``class Mine(KernelInterface[T])``.
+T = TypeVar("T")
 
 
 class _NativeToo(type):

@@ -1,11 +1,13 @@
 """The compiler for NVIDIA GPUs under the names of the reference."""
 
+import functools
+
 from ... import knobs
 from ...errors import PTXASError
 from ..compiler import Backend, BaseBackend, GPUTarget, Language, Options
 
-__all__ = ["BaseBackend", "CUDABackend", "CUDAOptions", "GPUTarget", "Language", "PTXASError", "get_ptxas", "min_dot_size",
-           "sm_arch_from_capability"]
+__all__ = ["BaseBackend", "CUDABackend", "CUDAOptions", "GPUTarget", "Language", "PTXASError", "get_ptxas", "get_ptxas_version",
+           "min_dot_size", "sm_arch_from_capability"]
 
 CUDAOptions = Options
 
@@ -25,6 +27,16 @@ def min_dot_size(target):
 def get_ptxas(arch):
     """The assembler for an architecture, such as 90."""
     return knobs.nvidia.ptxas if arch < 90 else knobs.nvidia.ptxas_blackwell
+
+
+@functools.lru_cache
+def get_ptxas_version(arch=80):
+    """What the assembler for an architecture prints of its version."""
+    import subprocess
+
+    if knobs.nvidia.mock_ptx_version is not None:
+        return knobs.nvidia.mock_ptx_version
+    return subprocess.check_output([get_ptxas(arch).path, "--version"], text=True)
 
 
 def sm_arch_from_capability(capability):
