@@ -38,6 +38,19 @@ def _mapped_device(value):
     return "cpu" if type(value) is int else _mapped(value)
 
 
+def _pinned(tensor):
+    """Says of a tensor's memory that it is pinned, for `_is_pinned`: all memory of a CPU is alike."""
+    with contextlib.suppress(NotImplementedError):  # Sparse tensors and wrappers have no storage.
+        tensor.untyped_storage()._is_said_to_be_pinned = True
+    return tensor
+
+
+def _is_pinned(tensor):
+    with contextlib.suppress(NotImplementedError):
+        return hasattr(tensor.untyped_storage(), "_is_said_to_be_pinned")
+    return False
+
+
 def _mode(torch):
     from torch.overrides import TorchFunctionMode
 
@@ -45,15 +58,18 @@ def _mode(torch):
     from ._cuda_functions import histc
 
     is_cuda = torch.Tensor.is_cuda.__get__
-    unchanged = (torch.Tensor.cuda, torch.Tensor.pin_memory)
     histograms = (torch.histc, torch.Tensor.histc)
 
     class CudaAsCpu(TorchFunctionMode):
         """Changes the devices among the arguments of torch's functions."""
 
         def __torch_function__(self, func, types, args=(), kwargs=None):
-            if func in unchanged:
+            if func is torch.Tensor.cuda:
                 return args[0]
+            if func is torch.Tensor.is_pinned:
+                return _is_pinned(args[0])
+            if func is torch.Tensor.pin_memory:
+                return args[0] if _is_pinned(args[0]) else _pinned(args[0].clone())
             if func == is_cuda:
                 return args[0].device.type == "cpu"
             if func == torch.Tensor.data_ptr and not torch.compiler.is_dynamo_compiling():
@@ -64,7 +80,7 @@ def _mode(torch):
             if "device" in kwargs:
                 kwargs = {**kwargs, "device": _mapped_device(kwargs["device"])}
             if kwargs.get("pin_memory"):
-                kwargs = {**kwargs, "pin_memory": False}
+                return _pinned(self.__torch_function__(func, types, args, {**kwargs, "pin_memory": False}))
             if func is torch.Tensor.to:
                 args = (args[0], *map(_mapped_device, args[1:2]), *map(_mapped, args[2:]))
             elif func is torch.device and args and (_is_named(args[0]) or isinstance(args[0], int)):

@@ -26,6 +26,22 @@ def test_compiled_functions_and_automatic_casts(python, tmp_path):
     assert python("-m", "deuteron", "--cuda-as-cpu", program).stdout == "(8, 9)\n"
 
 
+def test_memory_says_that_it_is_pinned(python):
+    code = textwrap.dedent("""\
+        import torch
+        x = torch.ones(4, requires_grad=True)
+        made, copied = torch.zeros(4, pin_memory=True), x.pin_memory()
+        assert not x.is_pinned() and made.is_pinned() and copied.is_pinned() and copied[1:].view(-1).is_pinned()
+        assert made.pin_memory() is made and not made.cuda().clone().is_pinned() and not torch.zeros(4).is_pinned()
+        with torch.no_grad():
+            copied.zero_()
+        assert x.sum() == 4 and torch.empty_like(x, device="cpu", pin_memory=True).is_pinned()
+        print(torch.compile(lambda y: (y + 1).pin_memory().sum(), backend="eager")(torch.ones(3)))
+        """)
+    done = python("-m", "deuteron", "--cuda-as-cpu", "-c", code)
+    assert done.stdout == "tensor(6.)\n", done.stderr
+
+
 def test_an_emulated_device_answers_for_its_capability(python):
     code = ("import torch, triton; print(torch.cuda.get_device_capability(), triton.runtime.driver.active.get_device_capability(), "
             "torch.cuda.get_device_properties(0).shared_memory_per_block_optin)")
