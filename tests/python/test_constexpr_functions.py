@@ -29,6 +29,22 @@ def second(pair):
     return pair[1]
 
 
+@tl.constexpr_function
+def leaves(values):
+    # As in Triton 3.9: tuples are those of the language, and what is in them are plain numbers and values.
+    if isinstance(values, tl.tuple):
+        assert len(values.values) == len(values.type.types) == len(values)
+        return sum(map(leaves, values)) + 0 * len(values[1:] + (1, 2))
+    assert isinstance(values, (int, tl.tensor)) and not isinstance(values, tl.constexpr)
+    return 1
+
+
+@tl.core.constexpr_function
+def turned(values):
+    assert isinstance(values[::-1], tl.tuple) and values[0] != 3
+    return values[::-1]
+
+
 @triton.jit
 def described(x, y, ints, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
@@ -48,6 +64,21 @@ def test_constexpr_functions_see_types_of_run_time_values(engine):
     x, y = np.arange(32, dtype=np.float32), np.full(32, np.nan, np.float32)
     described[(1, )](x, y, np.zeros(1, np.int64), BLOCK=32)
     np.testing.assert_array_equal(y, x + 3)
+
+
+@triton.jit
+def tupled(out, n, PAIR: tl.constexpr):
+    LITERAL: tl.constexpr = leaves((1, (2, 3), [4]))
+    TYPES: tl.constexpr = leaves((out, (n, 7))) * leaves(tl.arange(0, 8).shape)
+    a, b = turned(PAIR)
+    c, d = turned((n, 5))
+    tl.store(out + tl.arange(0, 8), LITERAL * 1000 + TYPES * 100 + a * 10 + b + (c - d) * n)
+
+
+def test_tuples_of_constexpr_functions_are_those_of_the_language():
+    out = np.zeros(8, np.int32)
+    tupled[(1, )](out, 20, PAIR=(2, 6))
+    assert (out == 4000 + 300 + 60 + 2 + (5 - 20) * 20).all()
 
 
 @triton.constexpr_function

@@ -7,7 +7,7 @@ from .core import (
     _experimental_reinterpret_tensor_descriptor, _experimental_tensor_descriptor, abs, add, advance, aggregate_replace, arange, associative_scan, assume, atomic_add, atomic_and, atomic_cas, atomic_load,
     atomic_max, atomic_min, atomic_or, atomic_poll, atomic_store, atomic_xchg, atomic_xor, bfloat16,
     block_type, broadcast, broadcast_to, cast, cat, ceil, clamp, condition, const, CONSTEXPR_0, constexpr,
-    constexpr_type, cos, debug_barrier, device_assert, device_print, div_rn, dot, dot_scaled, dtype, erf, exp,
+    constexpr_function, constexpr_type, cos, debug_barrier, device_assert, device_print, div_rn, dot, dot_scaled, dtype, erf, exp,
     exp2, expand_dims, expect_zero, extern_elementwise, fdiv, float16, float32, float64, float8e4b15, float8e4b8, float8e4nv,
     float8e5, float8e5b16, floor, fma, full, gather, histogram, inline_asm_elementwise, int1, int16, int32,
     int64, int8, join, load, load_tensor_descriptor, log, log2, make_block_ptr, make_tensor_descriptor,

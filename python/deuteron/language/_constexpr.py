@@ -118,9 +118,7 @@ def _unwrap_if_constexpr(value):
     """`value` without its constexpr; lists and tuples are unwrapped inside too."""
     if isinstance(value, (list, tuple)):
         items = [_unwrap_if_constexpr(item) for item in value]
-        if hasattr(value, "_fields"):
-            return type(value)(*items)
-        return items if isinstance(value, list) else tuple(items)
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     return _unwrap(value)
 
 

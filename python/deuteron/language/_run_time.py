@@ -10,7 +10,7 @@ import functools
 import math
 from types import SimpleNamespace
 
-from ._constexpr import constexpr
+from ._constexpr import constexpr, constexpr_type, tuple_type
 from ._dtypes import block_type, str_to_ty
 
 
@@ -36,6 +36,32 @@ class RunTimeValue:
 
     def __repr__(self):
         return f"{self.kernel_class}[{self.type}]"
+
+
+class Values(tuple):
+    """A tuple among the arguments of a constexpr function: one of Python, and for ``isinstance`` a ``tl.tuple`` as well."""
+
+    @property
+    def values(self):
+        """Its elements."""
+        return list(self)
+
+    @property
+    def type(self):
+        """The types of its elements."""
+        return tuple_type([getattr(value, "type", None) or constexpr_type(value) for value in self])
+
+    def __getitem__(self, index):
+        found = super().__getitem__(index)
+        return Values(found) if isinstance(index, slice) else found
+
+    def __add__(self, other):
+        return Values((*self, *other))
+
+
+def seen(value):
+    """The value as a constexpr function takes it."""
+    return Values(map(seen, value)) if type(value) is tuple else value
 
 
 def __getattr__(name):

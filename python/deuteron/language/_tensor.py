@@ -7,7 +7,7 @@ from enum import Enum
 from .. import _core
 from ._builtin import builtin_class, show
 from ._constexpr import constexpr
-from ._run_time import RunTimeValue
+from ._run_time import RunTimeValue, Values
 
 
 @show
@@ -81,8 +81,14 @@ class tensor(metaclass=_KernelClass):
         _refuse("tensor.advance")
 
 
+class _AnyTuple(type):
+
+    def __instancecheck__(cls, instance):
+        return type.__instancecheck__(cls, instance) or isinstance(instance, Values)
+
+
 @builtin_class
-class tuple:
+class tuple(metaclass=_AnyTuple):
     """Several values in one; it has ``len``, constant indices and ``+``, and names of fields when made of a named tuple."""
 
     def __init__(self, args, type=None):

@@ -4,6 +4,7 @@
 from collections.abc import Iterable
 
 from .. import _core
+from ..runtime.jit import constexpr_function
 from ._aggregate import _aggregate, aggregate_replace
 from ._arith import (add, clamp, dot, dot_scaled, expect_zero, extern_elementwise, inline_asm_elementwise,
                      map_elementwise, maximum, minimum, mul, sub, where)

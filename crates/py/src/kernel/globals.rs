@@ -83,8 +83,12 @@ impl PyGlobals {
         let wrap = wrapper(&callee)?;
         let target = callee.getattr_opt(intern!(py, "fn"))?.unwrap_or(callee);
         let python = |value: &PyValue| {
-            let value = self.registry.to_python(py, value)?;
-            wrap.as_ref().map_or_else(|| Ok(value.clone()), |wrap| wrap.call1((&value,)))
+            let object = self.registry.to_python(py, value)?;
+            match &wrap {
+                Some(wrap) => wrap.call1((object,)),
+                None if is_tuple(value) => run_time(py)?.getattr(intern!(py, "seen"))?.call1((object,)),
+                None => Ok(object),
+            }
         };
         let args = args.iter().map(python).collect::<PyResult<Vec<_>>>()?;
         let named = PyDict::new(py);
@@ -170,6 +174,13 @@ fn is_data(value: &PyValue) -> bool {
         PyValue::Constexpr(inner) => is_data(inner) || matches!(**inner, PyValue::None | PyValue::Tuple(_)),
         PyValue::Tuple(tuple) => tuple.items.iter().any(is_data),
         _ => false,
+    }
+}
+
+fn is_tuple(value: &PyValue) -> bool {
+    match value {
+        PyValue::Constexpr(inner) => is_tuple(inner),
+        _ => matches!(value, PyValue::Tuple(_)),
     }
 }
 
