@@ -1,6 +1,7 @@
 """``torch.compile`` on a GPU: kernels that Inductor writes, compiled and launched here, against eager mode."""
 
 import copy
+import inspect
 
 import pytest
 import torch
@@ -31,7 +32,15 @@ def test_equals_eager(case):
 
 @pytest.mark.parametrize("name", USER_KERNELS)
 def test_kernels_of_users_in_compiled_functions(name):
+    if name == "with_a_function_of_the_library" and not keeps_other_names():
+        pytest.skip("NOT RUN: this torch copies a constexpr function and forgets the name that the kernel has for it")
     check_user_kernel(name, DEVICE)
+
+
+def keeps_other_names():
+    """Whether Inductor writes the name of a constexpr function that is not the one of its text: torch 2.11 does not, 2.15 does."""
+    from torch._inductor.codegen import wrapper
+    return "symbol_name != symbol.fn.__name__" in inspect.getsource(wrapper.user_defined_triton_kernel_transitive_closure_source_code)
 
 
 def test_dropout_and_random_numbers():
