@@ -1,6 +1,7 @@
 """Scratch memory of kernels that make tensor descriptors, from allocators that programs set."""
 
 import ctypes
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -53,3 +54,26 @@ def test_memory_that_is_aligned_less_than_asked(behind, rng):
     np.testing.assert_array_equal(dst, a.astype(np.float32) @ b.astype(np.float32))
     size, alignment = asked[0]
     assert alignment == 128 and asked[1:] == ([(size + alignment, alignment)] if behind else [])
+
+
+@pytest.mark.parametrize("stream, expected", [(7, None), (0, "default"), (9, 9)])
+def test_memory_belongs_to_the_stream_of_the_launch(stream, expected):
+    """With a torch whose current stream is 7: what is freed there may be used again before another stream is done with it."""
+    entered, taken = [], []
+
+    class Within:
+
+        def __init__(self, stream):
+            self.stream = stream
+
+        def __enter__(self):
+            entered.append(self.stream)
+
+        def __exit__(self, *error):
+            entered.pop()
+
+    cuda = SimpleNamespace(current_stream=lambda: SimpleNamespace(cuda_stream=7), stream=Within, ExternalStream=lambda number: number,
+                           default_stream=lambda: "default")
+    torch = SimpleNamespace(cuda=cuda, int8="int8", empty=lambda size, dtype, device: taken.append((size, dtype, device, entered[:])))
+    triton.runtime._allocation._of_torch(torch, 4096, stream)
+    assert taken == [(4096, "int8", "cuda", [] if expected is None else [expected])] and not entered

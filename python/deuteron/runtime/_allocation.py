@@ -32,6 +32,14 @@ class _HostBuffer(Buffer):
         return self._address
 
 
+def _of_torch(torch, size, stream):
+    """Memory of torch's on the current device, which the stream of a launch gives back in order: the call may name another than torch's."""
+    if stream == torch.cuda.current_stream().cuda_stream:
+        return torch.empty(size, dtype=torch.int8, device="cuda")
+    with torch.cuda.stream(torch.cuda.ExternalStream(stream) if stream else torch.cuda.default_stream()):
+        return torch.empty(size, dtype=torch.int8, device="cuda")
+
+
 class NullAllocator:
     """Stands in until `set_allocator` is called: memory of torch's on the current device, which its stream gives back in order, or of the
     host where kernels work there."""
@@ -43,7 +51,7 @@ class NullAllocator:
             return _HostBuffer(size, alignment)
         torch = sys.modules.get("torch")
         if torch is not None and torch.cuda.is_available():
-            return torch.empty(size, dtype=torch.int8, device="cuda")
+            return _of_torch(torch, size, stream)
         raise RuntimeError(
             "the kernel needs scratch memory on the device, and no allocator is set: call "
             "`triton.set_allocator(allocator)` first, with a function of size, alignment and stream that returns an object "
@@ -118,7 +126,7 @@ def allocate_on(arrays, size, alignment, stream):
     torch = sys.modules.get("torch")
     plain = arrays == "cuda" and torch is not None and torch.cuda.is_initialized() and alignment <= _TORCH_ALIGNMENT
     if plain and _allocator.get() is _NULL_ALLOCATOR:
-        return torch.empty(size, dtype=torch.int8, device="cuda")
+        return _of_torch(torch, size, stream)
     return allocate(size, alignment, stream)
 
 
