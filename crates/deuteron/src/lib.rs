@@ -358,12 +358,14 @@ unsafe fn submit(
     };
     // Memory for copies is free once the launch is over, which only a launch that waits knows.
     let bytes = kernel.copy_bytes(&launch).filter(|_| stream.is_none());
-    let copies = bytes.and_then(|bytes| runtime::buffer::Buffer::zeroed(&kernel.device().ok()?, bytes).ok());
-    launch.copies = copies
-        .as_ref()
-        .zip(bytes)
-        .map(|(buffer, bytes)| AlignedCopies { address: buffer.address(), bytes })
-        .filter(|copies| copies.address.is_multiple_of(AlignedCopies::ALIGNMENT));
+    let copies = bytes.and_then(|bytes| {
+        // A device may align less.
+        let whole = bytes.checked_add(AlignedCopies::ALIGNMENT)?;
+        let buffer = runtime::buffer::Buffer::zeroed(&kernel.device().ok()?, whole).ok()?;
+        let address = buffer.address().next_multiple_of(AlignedCopies::ALIGNMENT);
+        Some((buffer, AlignedCopies { address, bytes }))
+    });
+    launch.copies = copies.as_ref().map(|(_, copies)| *copies);
     // SAFETY: as the caller promises; scratch memory and copies are kept until the launch is over.
     let launch = || unsafe { runtime::launch::submit(kernel, ordinal, &launch) };
     if target.checks_memory() {

@@ -325,3 +325,58 @@ fn launches_choose_the_version_of_a_kernel() {
         }
     }
 }
+
+/// Matrices whose rows begin anywhere are copied to where bulk copies can load them, in memory that a launch which
+/// waits makes for it; a launch into a stream has none. In a process of its own, whose environment asks for copies.
+#[test]
+fn launches_copy_matrices_that_begin_anywhere() {
+    const ASKS: &str = "DEUTERON_ALIGNED_COPIES";
+    if std::env::var_os(ASKS).is_some() {
+        return multiply_what_begins_anywhere();
+    }
+    let folder = std::env::temp_dir().join(format!("deuteron-copies-{}", std::process::id()));
+    let tests = std::env::current_exe().expect("there is one");
+    let ran = std::process::Command::new(tests)
+        .args(["--exact", "launches_copy_matrices_that_begin_anywhere"])
+        .envs([(ASKS, "1"), ("TRITON_KERNEL_DUMP", "1")])
+        .env("TRITON_DUMP_DIR", folder.join("dump"))
+        .env("TRITON_CACHE_DIR", folder.join("cache"))
+        .output()
+        .expect("it runs");
+    let compiles = std::fs::read_dir(folder.join("dump")).expect("stages were written");
+    let copiers =
+        compiles.flatten().filter(|compile| compile.path().join("copy_rows.ttgir").exists()).count();
+    std::fs::remove_dir_all(&folder).expect("it is ours");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+    assert_eq!(copiers, 1);
+}
+
+fn multiply_what_begins_anywhere() {
+    let target = Target::emulated("cuda:90").expect("it can be");
+    let kernel = Kernel::from_source(PRODUCT, "product").expect("it is one");
+    let options = Options::default().number("num_warps", 4);
+    let (m, n, k) = (67_usize, 71_usize, 73_usize);
+    let whole = |len: usize| -> Vec<f32> { (0..len).map(|at| (at * 7 % 9) as f32 - 4.0).collect() };
+    let (a, b) = (whole(m * k), whole(k * n));
+    for stream in [None, Some(0)] {
+        let mut c = vec![f32::NAN; m * n];
+        let mut args = [Arg::read(&a), Arg::read(&b), Arg::write(&mut c)].into_iter().collect::<Vec<_>>();
+        let numbers = [m, n, k, k, n, n, 64, 32];
+        args.extend(numbers.iter().map(|&number| Arg::Int(number as i64)));
+        let grid = [m.div_ceil(64) as u32, n.div_ceil(64) as u32, 1];
+        // SAFETY: what is read and written is masked to the sizes of the slices, which outlive the launches.
+        let launched = unsafe {
+            match stream {
+                None => kernel.launch(&target, grid, &mut args, &options),
+                Some(stream) => kernel.launch_on(&target, grid, &mut args, &options, stream),
+            }
+        };
+        launched.expect("launches");
+        drop(args);
+        for (at, value) in c.iter().enumerate() {
+            let (i, j) = (at / n, at % n);
+            let expected: f32 = (0..k).map(|step| a[i * k + step] * b[step * n + j]).sum();
+            assert_eq!(*value, expected, "element {i}, {j}");
+        }
+    }
+}
