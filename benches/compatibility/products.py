@@ -1,4 +1,5 @@
-"""Random matrix products: tiles of 1 to 128 rows and columns, loaded and stored by pointers and by descriptors, against NumPy.
+"""Random matrix products: tiles of 1 to 128 rows and columns, loaded and stored by pointers and by descriptors, one or several at once, against
+NumPy.
 
 ``python benches/compatibility/products.py --seconds 600 --first 1 --folder /tmp/products`` goes from seed to seed on every engine, and leaves the
 source of what is wrong in the folder; ``--seed 17`` runs one and prints it. Settings of the environment (``DEUTERON_PAIRS=1``,
@@ -41,6 +42,8 @@ class Matrix:
     access: str
     # Elements in front of the first one and between rows, which then begin anywhere; none where they begin at multiples of 16 bytes.
     loose: tuple = None
+    # Elements behind each matrix of several; none where all products have the same one.
+    behind: int = None
 
     @property
     def outer(self):
@@ -48,18 +51,21 @@ class Matrix:
         return slice(None, None, -1 if self.turned else 1)
 
     def memory(self, values, between):
-        """The values in rows."""
+        """Several matrices in rows, with what lies between the rows."""
         dtype = getattr(torch, self.dtype)
         rows, columns = (self.rows, self.columns)[self.outer]
         before, apart = self.loose or (0, -columns % (16 // dtype.itemsize))
-        whole = torch.full((before + rows * (columns + apart), ), between).to(dtype)[before:].view(rows, columns + apart)
-        whole[:, :columns] = (values.T if self.turned else values).to(dtype)
-        return whole
+        pitch = columns + apart
+        step = rows * pitch + (self.behind or 0)
+        whole = torch.full((before + len(values) * step, ), between).to(dtype)
+        stack = whole.as_strided((len(values), rows, pitch), (step, pitch, 1), before)
+        stack[:, :, :columns] = (values.mT if self.turned else values).to(dtype)
+        return stack
 
-    def argument(self, whole):
+    def argument(self, stack):
         if self.access != "host":
-            return whole
-        return TensorDescriptor(whole, list((self.rows, self.columns)[self.outer]), [whole.stride(0), 1], list(self.block[self.outer]))
+            return stack
+        return TensorDescriptor(stack[0], list((self.rows, self.columns)[self.outer]), [stack.stride(1), 1], list(self.block[self.outer]))
 
 
 class Product:
@@ -79,11 +85,21 @@ class Product:
         self.a = self.matrix(rows, depth, (m, k), self.dtype, 0.3)
         self.b = self.matrix(depth, columns, (k, n), self.dtype, 0.5)
         self.c = self.matrix(rows, columns, (m, n), one_of(TYPES[self.dtype]), 0.2)
+        self.batches = one_of([0, 0, 2, 3])
+        if self.batches:
+            for matrix in (self.a, self.b, self.c):
+                matrix.access, matrix.behind = "pointers", one_of([0, 0, 8, 64, 1])
+            for matrix in (self.a, self.b):
+                matrix.behind = one_of([matrix.behind, matrix.behind, matrix.behind, None])
+            # The number of a matrix is one of two numbers, or one.
+            self.heads = one_of([1, 2, self.batches])
         self.adds = self.c.access != "pointers" and self.random.random() < 0.3
         self.warps, self.stages, self.loops = one_of([1, 2, 4, 4, 8]), one_of([1, 2, 3, 4]), self.random.random() < 0.3
         words = [("warp_specialize=True", 0.25), ("loop_unroll_factor=2", 0.2), ("disallow_acc_multi_buffer=True", 0.1)]
         self.words = "".join(f", {word}" for word, share in words if self.random.random() < share)
         self.flat = self.random.random() < 0.5
+        # How programs lie: in a row, or with rows or columns along the first axis.
+        self.grid = "row" if self.loops else one_of(["row", "row", "plane", "turned"])
         self.body = one_of(["once", "once", "added", "two", "branches"])
 
     def matrix(self, rows, columns, block, dtype, turned):
@@ -96,7 +112,7 @@ class Product:
 
     def source(self):
         lines = ["import triton", "import triton.language as tl", "", "", "@triton.jit",
-                 "def kernel(a, b, c, M, N, K, sa, sb, sc, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):"]
+                 "def kernel(a, b, c, M, N, K, za, sa, zb, sb, zc, sc, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):"]
         depth = 1
 
         def write(*texts):
@@ -107,13 +123,20 @@ class Product:
             if matrix.access == "kernel":
                 sizes, block = sizes[matrix.outer], block[matrix.outer]
                 write(f"{name} = tl.make_tensor_descriptor({name}, [{', '.join(sizes)}], [s{name}, 1], [{', '.join(block)}])")
+        if self.batches and self.heads > 1:
+            write(f"batch, head = tl.program_id(2) // {self.heads}, tl.program_id(2) % {self.heads}")
+            write(*(f"{name} += batch * {self.heads} * z{name} + head * z{name}" for name in "abc"))
+        elif self.batches:
+            write("batch = tl.program_id(2).to(tl.int64)", *(f"{name} += batch * z{name}" for name in "abc"))
         write("columns = tl.cdiv(N, BN)")
         if self.loops:
             write(f"for tile in tl.range(tl.program_id(0), tl.cdiv(M, BM) * columns, tl.num_programs(0), flatten={self.flat}):")
             depth += 1
-        else:
+        elif self.grid == "row":
             write("tile = tl.program_id(0)")
-        write("i, j = tile // columns * BM, tile % columns * BN", "rows, cols = i + tl.arange(0, BM), j + tl.arange(0, BN)")
+        row, column = {"row": ("tile // columns", "tile % columns"), "plane": ("tl.program_id(0)", "tl.program_id(1)"),
+                       "turned": ("tl.program_id(1)", "tl.program_id(0)")}[self.grid]
+        write(f"i, j = {row} * BM, {column} * BN", "rows, cols = i + tl.arange(0, BM), j + tl.arange(0, BN)")
         sums = "tl.int32" if self.dtype == "int8" else "tl.float32"
         write(f"total = tl.zeros((BM, BN), {sums})", f"other = tl.zeros((BM, BN), {sums})")
         write(f"for k in tl.range(0, K, BK, num_stages={self.stages}{self.words}):")
@@ -146,19 +169,24 @@ class Product:
         """Launches it; raises `AssertionError` where the result, or what stands between its rows, is not as it should be."""
         rng = np.random.default_rng(seed)
         (m, n, k), (block_m, block_n, block_k) = self.sizes, self.block
-        a, b = (torch.from_numpy(rng.integers(-2, 3, shape).astype(np.float32)) for shape in ((m, k), (k, n)))
-        memories = [self.a.memory(a, 3.0), self.b.memory(b, 3.0), self.c.memory(torch.full((m, n), 5.0), 5.0)]
+        count = self.batches or 1
+        several = [1 if self.batches and matrix.behind is None else count for matrix in (self.a, self.b)]
+        a, b = (torch.from_numpy(rng.integers(-2, 3, shape).astype(np.float32)) for shape in ((several[0], m, k), (several[1], k, n)))
+        memories = [self.a.memory(a, 3.0), self.b.memory(b, 3.0), self.c.memory(torch.full((count, m, n), 5.0), 5.0)]
         memories = [memory.to(device) for memory in memories]
         arguments = [matrix.argument(memory) for matrix, memory in zip((self.a, self.b, self.c), memories)]
-        tiles = triton.cdiv(m, block_m) * triton.cdiv(n, block_n)
-        grid = (min(2, tiles) if self.loops else tiles, )
-        kernel[grid](*arguments, m, n, k, *(memory.stride(0) for memory in memories), block_m, block_n, block_k, num_warps=self.warps)
+        tiles = triton.cdiv(m, block_m), triton.cdiv(n, block_n)
+        number = tiles[0] * tiles[1]
+        plane = {"row": (min(2, number) if self.loops else number, 1), "plane": tiles, "turned": tiles[::-1]}[self.grid]
+        grid = (*plane, count)
+        strides = [stride for memory in memories for stride in (memory.stride(0) if len(memory) == count else 0, memory.stride(1))]
+        kernel[grid](*arguments, m, n, k, *strides, block_m, block_n, block_k, num_warps=self.warps)
         expected = (a.double() @ b.double()) * (2 if self.body == "two" else 1)
         expected += triton.cdiv(k, block_k) // 2 if self.body == "branches" else 0
         expected += 5 if self.adds else 0
         found = memories[2].double().cpu()
-        inside, between = found[:, :(m if self.c.turned else n)], found[:, (m if self.c.turned else n):]
-        wrong = (inside != (expected.T if self.c.turned else expected)).sum().item()
+        inside, between = found[..., :(m if self.c.turned else n)], found[..., (m if self.c.turned else n):]
+        wrong = (inside != (expected.mT if self.c.turned else expected)).sum().item()
         assert wrong == 0, f"{wrong} of {inside.numel()} elements are wrong"
         assert (between == 5).all(), "what stands between rows was written"
 

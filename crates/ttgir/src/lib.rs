@@ -41,7 +41,7 @@ pub mod types;
 pub use from_ttir::{
     Combine, GUARDS, HALVED, LOAD_NOTES, MAP_COPIED, MAP_OF, MAP_WRITTEN, MapPart, MapParts, PAIRS,
     PERSISTENCE, PROGRAMS, UNALIGNED, UnalignedLoad, from_ttir, guards, load_notes, map_parts, pairs,
-    persistence, programs_param, unaligned,
+    persistence, programs_params, unaligned,
 };
 pub use machine::{Copies, FragmentKind, Machine, MatrixKind, MatrixRow, Number, Pairs, Persistence, Roles};
 pub use module::{Config, is_paired, set_shared, target};

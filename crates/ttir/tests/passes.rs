@@ -135,7 +135,7 @@ fn sum_of(module: &ir::Module, poly: &Poly) -> String {
 }
 
 fn describe_box(module: &ir::Module, load: &BoxAccess) -> String {
-    let axes = load.axes.iter().map(|axis| {
+    let axes = load.axes.iter().chain(&load.stack).map(|axis| {
         let end = axis.extent.as_ref().map_or("open".to_owned(), |extent| sum_of(module, extent));
         let [start, stride] = [&axis.start, &axis.stride].map(|poly| sum_of(module, poly));
         format!("{} from {start} of {end}, {stride} apart", axis.size)

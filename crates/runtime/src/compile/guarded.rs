@@ -50,8 +50,8 @@ enum Choice {
     Deep(usize),
 }
 
-/// Programs along x of which one and the programs that run at a time can be counted in 32 bits.
-const MOST_PROGRAMS: u32 = 1 << 30;
+/// Programs of which one and the programs that run at a time can be counted in 32 bits.
+const MOST_PROGRAMS: u64 = 1 << 30;
 
 /// Bytes that move to the device's memory together.
 const SECTOR: i64 = 32;
@@ -181,7 +181,7 @@ impl Guarded {
     fn gains_by_loop(&self, kernel: &Kernel, launch: &Launch<'_>) -> Result<bool, RuntimeError> {
         let Some(residency) = self.residency(kernel)? else { return Ok(false) };
         let programs: u64 = launch.grid.iter().copied().map(u64::from).product();
-        if programs <= residency.programs() || launch.grid[0] > MOST_PROGRAMS {
+        if programs <= residency.programs() || programs > MOST_PROGRAMS {
             return Ok(false);
         }
         Ok(self.persistence.hold(launch.grid, launch.args, launch.extents)
@@ -258,6 +258,6 @@ fn compile_persistent(kernel: &Kernel) -> Result<Arc<Kernel>, RuntimeError> {
     // What an SM has room for beside its programs is worth most where they go on and on.
     options.extra.entry(DEEP.to_owned()).or_insert(OptionValue::Int(0));
     let persistent = compile_again(kernel, options)?;
-    let loops = persistent.artifact.launch.device().is_some_and(|facts| facts.persistent);
+    let loops = persistent.artifact.launch.device().is_some_and(|facts| facts.persistent.is_some());
     if loops { Ok(persistent) } else { Err(another(kernel)) }
 }

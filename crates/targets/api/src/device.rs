@@ -77,6 +77,52 @@ impl Residency {
     }
 }
 
+/// Which programs of a launch a kernel loops over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub enum ProgramLoop {
+    /// None: each is started.
+    #[default]
+    None,
+    /// Those along x; along the others each is started.
+    AlongX,
+    /// All.
+    All,
+}
+
+impl ProgramLoop {
+    /// Whether it loops over any.
+    pub fn is_some(self) -> bool {
+        self != ProgramLoop::None
+    }
+
+    /// The numbers that a launch says behind its arguments, of 32 bits each: how many programs there are along x, or
+    /// along each axis.
+    pub fn counts(self, grid: &Grid) -> &[u32] {
+        match self {
+            ProgramLoop::None => &[],
+            ProgramLoop::AlongX => &grid[..1],
+            ProgramLoop::All => grid,
+        }
+    }
+
+    /// How many programs one loop counts.
+    pub fn looped(self, grid: Grid) -> u64 {
+        self.counts(&grid).iter().copied().map(u64::from).product()
+    }
+
+    /// The programs that are started where so many run at a time and each goes on with later ones.
+    pub fn started(self, resident: u64, grid: Grid) -> Grid {
+        let [_, y, z] = match self {
+            ProgramLoop::None => return grid,
+            ProgramLoop::AlongX => grid,
+            ProgramLoop::All => [1; 3],
+        };
+        let most = resident.div_ceil((u64::from(y) * u64::from(z)).max(1)).max(1);
+        let x = self.looped(grid).min(most);
+        [u32::try_from(x).unwrap_or(u32::MAX), y, z]
+    }
+}
+
 /// A device that kernels are loaded on.
 ///
 /// Memory, events and streams have answers here that are right for a device which works in the host's own memory and

@@ -4,7 +4,7 @@
 //! Left out: the arguments, which a launch brings along, and the bytes of shared memory ([`crate::Artifact::shared`]),
 //! which every target has.
 
-use crate::{ArgExpr, Guards, OptionValue, Unaligned};
+use crate::{ArgExpr, Guards, OptionValue, ProgramLoop, Unaligned};
 use std::fmt;
 use std::str::FromStr;
 
@@ -63,9 +63,9 @@ pub struct DeviceFacts {
     pub maps: Vec<MapRecipe>,
     /// What a launch must be; one that is not so takes a kernel that was compiled without.
     pub guards: Guards,
-    /// Whether the kernel loops over the programs of a launch: a launch starts as many along x as the device runs at a
-    /// time, and says behind the arguments, in 32 bits, how many there are.
-    pub persistent: bool,
+    /// Which programs of a launch the kernel loops over: a launch starts as many as the device runs at a time, and says
+    /// behind the arguments how many there are.
+    pub persistent: ProgramLoop,
     /// What a launch of more programs than the device runs at a time must be to gain in any case by a kernel that loops
     /// over them; without conditions where there is no such kernel. Others gain where an SM runs one program at a time.
     pub persistence: Guards,
@@ -115,7 +115,7 @@ impl DeviceFacts {
             overlaps: false,
             maps: Vec::new(),
             guards: Guards::default(),
-            persistent: false,
+            persistent: ProgramLoop::None,
             persistence: Guards::default(),
             paired: false,
             pairs: Vec::new(),
@@ -326,7 +326,8 @@ impl LaunchFacts {
                     ("launch_pdl", OptionValue::Bool(facts.overlaps)),
                     ("tensor_maps", OptionValue::Str(maps.join("; "))),
                     ("launch_guards", OptionValue::Str(text(&facts.guards))),
-                    ("persistent", OptionValue::Bool(facts.persistent)),
+                    ("persistent", OptionValue::Bool(facts.persistent.is_some())),
+                    ("program_counts", int(facts.persistent.counts(&[1; 3]).len() as u64)),
                     ("persistence", OptionValue::Str(text(&facts.persistence))),
                     ("paired", OptionValue::Bool(facts.paired)),
                     ("pairs", OptionValue::Str(pairs.join(" or "))),

@@ -21,7 +21,9 @@ pub mod survey;
 pub use aligned_copies::{AlignedCopies, AlignedCopy, CopyPlan, Unaligned};
 pub use arg_expr::{ArgExpr, Combine};
 pub use artifact::{Artifact, GivenStage, KernelParam, ParamKind, Stage, StageObserver};
-pub use device::{Device, DeviceProperties, Grid, INTERRUPT_INTERVAL, Launch, LoadedKernel, Residency};
+pub use device::{
+    Device, DeviceProperties, Grid, INTERRUPT_INTERVAL, Launch, LoadedKernel, ProgramLoop, Residency,
+};
 pub use error::TargetError;
 pub use extents::{Extent, extents, pieces, with_extents};
 pub use guards::{Arith, Clear, Condition, Guards, Number, Piece};

@@ -18,10 +18,10 @@ pub fn params(module: &ir::Module) -> Result<Vec<KernelParam>, TargetError> {
             location: None,
         })
     };
-    // Descriptors behind the others, and the number of programs, are what a launch makes of them.
-    let count = ttgir::programs_param(module, kernel.entry());
+    // Descriptors behind the others, and numbers of programs, are what a launch makes of them.
+    let counts = ttgir::programs_params(module, kernel.entry());
     let passed =
-        |(at, arg): &(usize, &ir::Value)| !(DESCRIPTOR.check)(module.ty(**arg)) && count != Some(*at);
+        |(at, arg): &(usize, &ir::Value)| !(DESCRIPTOR.check)(module.ty(**arg)) && !counts.contains(at);
     kernel.params().iter().enumerate().filter(passed).map(named).collect()
 }
 

@@ -150,7 +150,7 @@ impl<'a> Compile<'a> {
         let persistence = maps::persistence(&layouts, of.op).map_err(wrong)?;
         let pairs = maps::pairs(&layouts, of.op).map_err(wrong)?;
         let unaligned = maps::unaligned(&layouts, of.op).map_err(wrong)?;
-        let persistent = ttgir::programs_param(&layouts, of.entry()).is_some();
+        let persistent = maps::persistent(&layouts, of.entry());
         let (arch, options) = (self.nvidia.arch, self.options);
         let shared = kernel.shared_bytes.max(self.min_shared()?);
         let programs = match is_alone(shared, self.nvidia.lanes.machine) {

@@ -73,9 +73,8 @@ impl Ptx {
         let entry = self.0.entry(&call.artifact.name).ok_or("its PTX has no entry of that name")?;
         let word = |slot: &u64| slot.to_le_bytes().to_vec();
         let mut values: Vec<Vec<u8>> = call.launch.args.iter().map(word).collect();
-        if call.facts.persistent {
-            values.push(call.launch.grid[0].to_le_bytes().to_vec());
-        }
+        let counts = call.facts.persistent.counts(&call.launch.grid);
+        values.extend(counts.iter().map(|count| count.to_le_bytes().to_vec()));
         let copied = maps::copied(&call.facts.maps, call.launch.args, call.launch.copies)?;
         for recipe in &call.facts.maps {
             let map = maps::emulated(recipe, call.launch.args, copied.as_ref())?;
@@ -92,8 +91,8 @@ impl Emulator for Ptx {
     }
 
     fn run(&self, call: &Call<'_>, memory: &mut Memory) -> Result<Ran, String> {
-        let (ctas, [x, y, z]) = (call.facts.num_ctas, call.launch.grid);
-        let x = if call.facts.persistent { x.min(RESIDENT.of_each) } else { x };
+        let ctas = call.facts.num_ctas;
+        let [x, y, z] = call.facts.persistent.started(RESIDENT.of_each.into(), call.launch.grid);
         let how = Launch {
             grid: [x.saturating_mul(ctas), y, z],
             block: [call.facts.lanes(), 1, 1],

@@ -1,7 +1,7 @@
 //! What is known of a kernel before it is assembled.
 
 use crate::ptx::Effort;
-use target::{Guards, KernelParam, MapRecipe, PairFacts, Unaligned};
+use target::{Guards, KernelParam, MapRecipe, PairFacts, ProgramLoop, Unaligned};
 
 /// What is known of a kernel once its PTX is written.
 pub(crate) struct Facts {
@@ -13,8 +13,8 @@ pub(crate) struct Facts {
     pub(crate) maps: Vec<MapRecipe>,
     /// What a launch must be.
     pub(crate) guards: Guards,
-    /// Whether it loops over the programs of a launch.
-    pub(crate) persistent: bool,
+    /// Which programs of a launch it loops over.
+    pub(crate) persistent: ProgramLoop,
     /// What a launch must be to gain by that in any case.
     pub(crate) persistence: Guards,
     /// Of which tensors two programs read the same, and what a launch must be for that.

@@ -69,7 +69,7 @@ fn head(plain: &str, min_shared: u32) -> Result<Facts, String> {
         params,
         maps: Vec::new(),
         guards: Guards::default(),
-        persistent: false,
+        persistent: target::ProgramLoop::None,
         persistence: Guards::default(),
         pairs: Vec::new(),
         unaligned: Vec::new(),

@@ -6,9 +6,10 @@
 
 use crate::tensor_layout::{Element, TensorLayout};
 use emulator::{Swizzle, TensorMap};
-use ir::{FloatKind, Module, Op, Type};
+use ir::{Block, FloatKind, Module, Op, Type};
 use target::{
-    AlignedCopies, ArgExpr, Combine, CopyPlan, Guards, MapElement, MapRecipe, PairFacts, Unaligned,
+    AlignedCopies, ArgExpr, Combine, CopyPlan, Guards, MapElement, MapRecipe, PairFacts, ProgramLoop,
+    Unaligned,
 };
 use ttgir::encoding::box_of;
 use ttgir::{MAP_COPIED, MAP_WRITTEN, MapPart, MapParts, SharedEncoding, map_parts};
@@ -80,6 +81,15 @@ pub fn guards(module: &Module, kernel: Op) -> Result<Guards, String> {
 /// When the kernel says what nobody can read.
 pub fn persistence(module: &Module, kernel: Op) -> Result<Guards, String> {
     ttgir::persistence(module, kernel).map_or(Ok(Guards::default()), str::parse)
+}
+
+/// Which programs of a launch a kernel loops over.
+pub fn persistent(module: &Module, entry: Block) -> ProgramLoop {
+    match ttgir::programs_params(module, entry).len() {
+        0 => ProgramLoop::None,
+        1 => ProgramLoop::AlongX,
+        _ => ProgramLoop::All,
+    }
 }
 
 /// Of which tensors two programs of a kernel read the same.

@@ -24,13 +24,13 @@ use ir::passes::CANONICALIZE;
 use ir::{Attr, Block, Builder, DeclaredKey, Def, Diagnostic, Module, Op, Traits, Type, Value};
 use rustc_hash::FxHashMap;
 use ttir::axis::{self, AxisTable};
-use ttir::boxes::{self, BoxAccess, Boxes, Poly, Reason};
+use ttir::boxes::{self, BoxAccess, BoxAxis, Boxes, Poly, Reason};
 use ttir::ops::access::AccessOp;
 use ttir::ops::control::FLATTEN;
 use ttir::ops::descriptor::{self, DescriptorLoadOp};
 use ttir::ops::func::{FuncOp, kernels};
-use ttir::ops::shape::{TRANS, TransOp};
-use ttir::types::{elem, elem_bytes, is_tensor, shape, tensordesc};
+use ttir::ops::shape::{RESHAPE, ReshapeOp, TRANS, TransOp};
+use ttir::types::{elem, elem_bytes, is_tensor, shape, tensor, tensordesc};
 
 /// Attribute of a kernel: what a launch must be, as `ttir::boxes` writes it.
 pub static GUARDS: DeclaredKey = DeclaredKey::new("tt.guards", "What a launch of the kernel must be.");
@@ -265,20 +265,31 @@ fn order(load: &BoxAccess) -> Vec<usize> {
     others.chain([load.fastest]).collect()
 }
 
+/// The axes of a tensor: those of the stack in front of the block's.
+fn tensor_axes(load: &BoxAccess) -> Vec<&BoxAxis> {
+    load.stack.iter().chain(order(load).into_iter().map(|at| &load.axes[at])).collect()
+}
+
 fn desc_type(module: &Module, load: &BoxAccess) -> Type {
-    let sides: Vec<i64> = order(load).iter().map(|&at| load.axes[at].size).collect();
+    let sides: Vec<i64> = tensor_axes(load).iter().map(|axis| axis.size).collect();
     tensordesc(&sides, elem(module.ty(block(module, load))))
+}
+
+/// The block as it lies in memory: its fastest axis last, without those of the stack.
+fn moved_type(module: &Module, load: &BoxAccess) -> Type {
+    let sides: Vec<i64> = order(load).iter().map(|&at| load.axes[at].size).collect();
+    tensor(&sides, elem(module.ty(block(module, load))))
 }
 
 /// What a launch makes the descriptor of.
 fn parts(module: &Module, entry: Block, load: &BoxAccess) -> Option<MapParts> {
-    let order = order(load);
-    let (_, outer) = order.split_last()?;
-    let sizes = order.iter().map(|&at| match &load.axes[at].extent {
+    let axes = tensor_axes(load);
+    let (_, outer) = axes.split_last()?;
+    let sizes = axes.iter().map(|axis| match &axis.extent {
         Some(extent) => part(module, entry, extent),
         None => Some(UNBOUNDED),
     });
-    let strides = outer.iter().map(|&at| part(module, entry, &load.axes[at].stride));
+    let strides = outer.iter().map(|axis| part(module, entry, &axis.stride));
     Some(MapParts {
         base: load.base,
         sizes: sizes.collect::<Option<_>>()?,
@@ -399,10 +410,11 @@ fn rewrite(module: &mut Module, kernel: Op, load: &BoxAccess) {
     let of = AccessOp::new(module, load.op);
     let attrs = DescriptorLoadOp::attrs(of.cache(), of.evict());
     let order = order(load);
+    let ty = moved_type(module, load);
     let mut builder = Builder::before(module, load.op);
-    let corner: Vec<Value> = order.iter().map(|&at| load.axes[at].start.build(&mut builder)).collect();
+    let corner: Vec<Value> =
+        tensor_axes(load).into_iter().map(|axis| axis.start.build(&mut builder)).collect();
     let operands: Vec<Value> = std::iter::once(map).chain(corner).collect();
-    let ty = descriptor::block_type(builder.module.ty(map));
     let mut block = builder.build_as(&descriptor::LOAD, &operands, &attrs, ty);
     if order.iter().enumerate().any(|(at, &axis)| at != axis) {
         let back: Vec<i64> = (0..order.len())
@@ -420,10 +432,15 @@ fn rewrite_store(module: &mut Module, kernel: Op, store: &BoxAccess) {
     let mut value = block(module, store);
     let order = order(store);
     let mut builder = Builder::before(module, store.op);
-    let corner: Vec<Value> = order.iter().map(|&at| store.axes[at].start.build(&mut builder)).collect();
+    let corner: Vec<Value> =
+        tensor_axes(store).into_iter().map(|axis| axis.start.build(&mut builder)).collect();
     if order.iter().enumerate().any(|(at, &axis)| at != axis) {
         let order: Vec<i64> = order.iter().map(|&at| at as i64).collect();
         value = builder.build(&TRANS, &[value], &TransOp::attrs(&order));
+    }
+    if !store.stack.is_empty() {
+        let ty = descriptor::block_type(builder.module.ty(map));
+        value = builder.build_as(&RESHAPE, &[value], &ReshapeOp::attrs(false, false), ty);
     }
     let operands: Vec<Value> = std::iter::once(map).chain(corner).chain([value]).collect();
     builder.build_effect(&descriptor::STORE, &operands, &[]);

@@ -9,7 +9,9 @@
 //! }                                             } {tt.flatten}
 //! ```
 //!
-//! A launch of it starts as many programs as the device runs at a time, and says in `%programs` how many there are.
+//! A launch of it starts as many programs as the device runs at a time, and says in `%programs` how many there are; of
+//! kernels that ask for other positions than along x, how many along each axis. The loop is then over all of them, in
+//! the order of [`super::order`].
 //! Programs of a launch are independent of each other, which is what `tt.flatten` promises: what one of them writes, no
 //! other one reads. And each of them writes behind its loop alone, so that it reads nothing that it wrote itself.
 //!
@@ -20,6 +22,7 @@
 //! µs, 311).
 
 use super::map_parts::map_parts;
+use super::order::{self, Grid};
 use crate::machine::Persistence;
 use crate::passes::{Context, feeds_dot, is_dot};
 use ir::pass::PassRow;
@@ -43,9 +46,9 @@ use ttir::types::{is_tensor, numel};
 pub static PERSISTENCE: DeclaredKey =
     DeclaredKey::new("tt.persistence", "What a launch must be that gains by a loop over its programs.");
 
-/// Attribute of a parameter: how many programs a launch has along x.
+/// Attribute of a parameter: how many programs a launch has along x, or another axis.
 pub static PROGRAMS: DeclaredKey =
-    DeclaredKey::new("tt.programs", "The programs of the launch along x, which the kernel loops over.");
+    DeclaredKey::new("tt.programs", "The programs of the launch along an axis, which the kernel loops over.");
 
 /// The longest loop over dots beside which what stands in front of it and behind it counts even where programs run
 /// beside each other. What that is worth: `docs/notes/gpu.md`.
@@ -66,11 +69,12 @@ pub fn persistence(module: &Module, kernel: Op) -> Option<&str> {
     module.extra_attr(kernel, PERSISTENCE.name).and_then(Attr::as_str)
 }
 
-/// The number of the parameter that says how many programs there are, where a kernel loops over them.
-pub fn programs_param(module: &Module, entry: Block) -> Option<usize> {
+/// The numbers of the parameters that say how many programs there are, where a kernel loops over them: along x, or
+/// along every axis.
+pub fn programs_params(module: &Module, entry: Block) -> Vec<usize> {
     let is_count =
         |at: &usize| module.arg_attrs(entry, *at).iter().any(|(key, _)| key.name() == PROGRAMS.name);
-    (0..module.args(entry).len()).find(is_count)
+    (0..module.args(entry).len()).filter(is_count).collect()
 }
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
@@ -97,7 +101,7 @@ fn gain(module: &Module, kernel: Op) -> Option<String> {
     let inside = module.walk(kernel);
     let dots = loop_over_dot(module, kernel, entry, &inside)?;
     let mut ops = inside.iter().filter(|&&op| op != kernel);
-    let by_position = |op: &Op| module.is(*op, &GET_PROGRAM_ID) && is_along_x(module, *op);
+    let by_position = |op: &Op| module.is(*op, &GET_PROGRAM_ID);
     let is_store =
         |op: Op| AccessOp::store(module, op).is_some() || DescriptorAccessOp::store(module, op).is_some();
     let (early, _) = inside.split_at(inside.iter().position(|&op| op == dots)?);
@@ -174,21 +178,29 @@ fn is_repeatable(module: &Module, op: Op) -> bool {
         || by_descriptor.into_iter().flatten().any(|access| is_map(module, access.desc()))
 }
 
-fn is_along_x(module: &Module, op: Op) -> bool {
-    ProgramIdOp::new(module, op).axis() == Axis::X
-}
-
 /// Puts everything that a kernel does into a loop.
 fn loop_over_programs(module: &mut Module, kernel: Op) {
     let entry = FuncOp::new(module, kernel).entry();
     let own = module.args(entry).iter().take_while(|&&arg| !is_map(module, arg)).count();
     let ty = Type::int(32);
-    let programs = module.insert_arg(entry, own, ty);
-    module.set_name(programs, "programs");
-    module.set_arg_attr(entry, own, PROGRAMS.key(), Some(Attr::Unit));
+    let is_row = order::asks_along(module, kernel, &[Axis::Y, Axis::Z]).is_empty();
+    let has_tiles = !is_row && order::has_tiles(module, kernel);
+    let names: &[&str] = if is_row { &["programs"] } else { &["programs_x", "programs_y", "programs_z"] };
+    let mut counts = Vec::new();
+    for (at, name) in names.iter().enumerate() {
+        let count = module.insert_arg(entry, own + at, ty);
+        module.set_name(count, name);
+        module.set_arg_attr(entry, own + at, PROGRAMS.key(), Some(Attr::Unit));
+        counts.push(count);
+    }
     let last = module.terminator(entry);
     let ops: Vec<Op> = module.ops(entry).filter(|&op| op != last).collect();
     let mut builder = Builder { loc: module.loc(kernel), place: Place::Before(last), module };
+    let grid = match counts[..] {
+        [x, y, z] => Some(Grid::of(&mut builder, [x, y, z])),
+        _ => None,
+    };
+    let programs = grid.as_ref().map_or(counts[0], |grid| grid.all);
     let [first, step] =
         [&GET_PROGRAM_ID, &GET_NUM_PROGRAMS].map(|row| builder.build(row, &[], &ProgramIdOp::attrs(Axis::X)));
     let init = OpInit {
@@ -206,15 +218,13 @@ fn loop_over_programs(module: &mut Module, kernel: Op) {
     for op in ops {
         builder.module.move_before(end, op);
     }
-    for op in builder.module.walk(tiles) {
-        let stands_for = [(&GET_PROGRAM_ID, counter), (&GET_NUM_PROGRAMS, programs)];
-        let value = stands_for.iter().find(|(row, _)| builder.module.is(op, row)).map(|pair| pair.1);
-        if let Some(value) = value.filter(|_| is_along_x(builder.module, op)) {
-            let old = builder.module.result(op, 0);
-            builder.module.replace_uses(old, value);
-            builder.module.erase(op);
-        }
-    }
+    let first = builder.module.ops(body).next().expect("it ends with an operation");
+    let mut builder = Builder::before(builder.module, first);
+    let positions = match &grid {
+        Some(grid) => grid.positions(&mut builder, counter, has_tiles).to_vec(),
+        None => vec![counter],
+    };
+    order::replace(builder.module, tiles, &positions, &counts);
 }
 
 /// Whether a value is a descriptor that launches make.

@@ -11,13 +11,15 @@
 //! a remainder or a selection takes back into the tensor (`% M`) may be read as zeros only where nothing of them is
 //! stored ([`dead`]).
 //!
-//! A block of one dimension is a box of a single row. A pure function of the code. Left out: addresses that are
-//! themselves loaded, masks of other forms, blocks of three dimensions and more.
+//! A block of one dimension is a box of a single row. Matrices that lie apart, one for each batch, are a tensor with an
+//! axis more where the ends of masks are those of one matrix ([`stack`]). A pure function of the code. Left out:
+//! addresses that are themselves loaded, masks of other forms, blocks of three dimensions and more.
 
 mod dead;
 mod forms;
 mod guards;
 mod poly;
+mod stack;
 
 pub use guards::GuardText;
 pub use poly::{Monomial, Poly};
@@ -47,6 +49,8 @@ pub struct BoxAccess {
     pub base: usize,
     /// By axis of the block.
     pub axes: Vec<BoxAxis>,
+    /// Axes that the tensor has and the block has not: the box is at one position of each.
+    pub stack: Vec<BoxAxis>,
     /// The axis along which neighbours are neighbours in memory.
     pub fastest: usize,
 }
@@ -153,6 +157,7 @@ pub fn alike(
 struct Found {
     base: usize,
     axes: Vec<BoxAxis>,
+    stack: Vec<BoxAxis>,
     fastest: usize,
     /// Bits in which offsets are computed.
     bits: u32,
@@ -195,8 +200,8 @@ impl<'m> Finder<'m> {
         let ty = module.ty(result);
         self.start_at(load, &mut found, ty, guards)?;
         self.keep_apart(load, &found, guards)?;
-        let Found { base, axes, fastest, .. } = found;
-        Ok(BoxAccess { op: load, base, axes, fastest })
+        let Found { base, axes, stack, fastest, .. } = found;
+        Ok(BoxAccess { op: load, base, axes, stack, fastest })
     }
 
     fn store(&mut self, store: Op, guards: &mut GuardText) -> Result<BoxAccess, Reason> {
@@ -212,8 +217,8 @@ impl<'m> Finder<'m> {
         }
         let ty = access.value().map(|value| module.ty(value)).ok_or("it stores no value")?;
         self.start_at(store, &mut found, ty, guards)?;
-        let Found { base, axes, fastest, .. } = found;
-        Ok(BoxAccess { op: store, base, axes, fastest })
+        let Found { base, axes, stack, fastest, .. } = found;
+        Ok(BoxAccess { op: store, base, axes, stack, fastest })
     }
 
     /// Where a box begins, in what there is where it is accessed, and what a launch must be for it.
@@ -224,7 +229,7 @@ impl<'m> Finder<'m> {
         block: ir::Type,
         guards: &mut GuardText,
     ) -> Result<(), Reason> {
-        for axis in &mut found.axes {
+        for axis in found.axes.iter_mut().chain(&mut found.stack) {
             let reaching = |name| self.forms.reaching(name, access);
             axis.start = axis.start.with(reaching).ok_or("where the block begins is computed elsewhere")?;
         }
@@ -251,36 +256,14 @@ impl<'m> Finder<'m> {
         let along = along.ok_or("its addresses are equal along an axis")?;
         let neighbours = |axis: &forms::Axis| axis.scale.as_constant() == Some(1);
         let fastest = along.iter().position(neighbours).ok_or("no axis has neighbours in memory")?;
-        let uniform = &address.offset.uniform;
-        let (rows, columns) = match along.iter().enumerate().find(|&(at, _)| at != fastest) {
-            Some((_, other)) if neighbours(other) => return Err("both axes have neighbours in memory"),
-            Some((_, other)) => uniform.split_by(&other.scale),
-            None => (Poly::constant(0), uniform.clone()),
-        };
-        let mut axes = Vec::new();
-        for (at, (axis, &size)) in along.into_iter().zip(sizes).enumerate() {
-            let start = if at == fastest { columns.clone() } else { rows.clone() };
-            let Some(wrap) = axis.wrap else {
-                axes.push(BoxAxis { size, start, stride: axis.scale, extent: None, wrap: None });
-                continue;
-            };
-            if !start.is_zero() {
-                return Err("positions that go on from the begin of the tensor are moved");
-            }
-            let (start, extent) = (wrap.start.clone(), Some(wrap.extent.clone()));
-            axes.push(BoxAxis { size, start, stride: axis.scale, extent, wrap: Some(wrap) });
+        if along.iter().filter(|axis| neighbours(axis)).count() > 1 {
+            return Err("both axes have neighbours in memory");
         }
-        for condition in self.conditions(mask)? {
-            bound(&condition, &mut axes)?;
-        }
-        let is_known = |poly: &Poly| poly.atoms().all(|atom| self.is_param(atom));
-        if !axes.iter().all(|axis| is_known(&axis.stride)) {
-            return Err("the distance of rows is made of more than parameters");
-        }
-        if !axes.iter().filter_map(|axis| axis.extent.as_ref()).all(is_known) {
-            return Err("the end of the mask is made of more than parameters");
-        }
-        Ok(Found { base: base as usize, axes, fastest, bits: address.bits })
+        let conditions = self.conditions(mask)?;
+        let along: Vec<(forms::Axis, i64)> = along.into_iter().zip(sizes.iter().copied()).collect();
+        let block = stack::Block { offset: &address.offset.uniform, along, fastest, conditions: &conditions };
+        let (axes, stack) = block.place(|atom| self.is_param(atom))?;
+        Ok(Found { base: base as usize, axes, stack, fastest, bits: address.bits })
     }
 
     fn conditions(&mut self, mask: Option<Value>) -> Result<Vec<Form>, Reason> {
@@ -299,7 +282,7 @@ impl<'m> Finder<'m> {
     fn guard(&mut self, found: &Found, bytes: u64, guards: &mut GuardText) -> Option<()> {
         let (entry, forms) = (self.entry, &mut self.forms);
         let mut reach = None;
-        for (at, axis) in found.axes.iter().enumerate() {
+        for (at, axis) in found.axes.iter().chain(&found.stack).enumerate() {
             let start = guards.poly(forms, entry, &axis.start)?;
             guards.within(start, 0, MOST - axis.size);
             let last = match &axis.extent {
@@ -367,13 +350,19 @@ impl<'m> Finder<'m> {
         Ok(())
     }
 
-    /// How many bytes from its address on a tensor has, if its sizes are known.
+    /// How many bytes from its address on a launch accesses in a tensor, if it can tell.
     fn bytes(&mut self, found: &Found, ty: ir::Type, guards: &mut GuardText) -> Option<usize> {
         let (entry, forms) = (self.entry, &mut self.forms);
         let one = guards.constant(1);
         let mut elements = one;
-        for axis in &found.axes {
-            let extent = guards.poly(forms, entry, axis.extent.as_ref()?)?;
+        for axis in found.axes.iter().chain(&found.stack) {
+            let extent = match &axis.extent {
+                Some(extent) => guards.poly(forms, entry, extent)?,
+                None => {
+                    let (start, size) = (guards.poly(forms, entry, &axis.start)?, guards.constant(axis.size));
+                    guards.combined("add", [start, size])
+                }
+            };
             let stride = guards.poly(forms, entry, &axis.stride)?;
             let steps = guards.combined("sub", [extent, one]);
             let steps = guards.combined("mul", [steps, stride]);

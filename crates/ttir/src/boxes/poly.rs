@@ -35,7 +35,7 @@ impl Poly {
     }
 
     /// The sum of these terms.
-    fn of(terms: impl IntoIterator<Item = (Monomial, i64)>) -> Poly {
+    pub(super) fn of(terms: impl IntoIterator<Item = (Monomial, i64)>) -> Poly {
         let mut sum = Poly::default();
         for (monomial, coefficient) in terms {
             match sum.0.binary_search_by(|(own, _)| own.cmp(&monomial)) {
@@ -132,6 +132,12 @@ impl Poly {
             }
         }
         (Poly::of(quotient), Poly::of(rest))
+    }
+
+    /// The part whose products are chosen, and the rest.
+    pub(super) fn split(&self, is_chosen: impl Fn(&Monomial) -> bool) -> (Poly, Poly) {
+        let (chosen, rest) = self.0.iter().cloned().partition(|(monomial, _)| is_chosen(monomial));
+        (Poly(chosen), Poly(rest))
     }
 
     /// A power of two that it is a multiple of, at most 2^16; `of` says that of its values.

@@ -38,7 +38,7 @@ pub struct CudaKernel {
     pub(super) maps: Maps,
     pub(super) attributes: SmallVec<[LaunchAttribute; 3]>,
     /// Whether it loops over the programs of a launch.
-    pub(super) persistent: bool,
+    pub(super) persistent: target::ProgramLoop,
     /// How many programs the device runs at a time, once that was asked.
     residency: OnceLock<Option<Residency>>,
     /// Launches since it was last asked whether a graph is worth it.

@@ -32,34 +32,29 @@ pub(super) fn attributes(facts: &DeviceFacts) -> SmallVec<[LaunchAttribute; 3]> 
 /// As for [`target::LoadedKernel::launch`].
 #[inline]
 pub(super) unsafe fn launch(kernel: &Module, blocks: Grid, launch: &Launch<'_>) -> Result<(), TargetError> {
-    if !kernel.own.persistent {
+    let looped = kernel.own.persistent;
+    if !looped.is_some() {
         // SAFETY: as the caller promises.
         return unsafe { start(kernel, blocks, launch) };
     }
-    let args: SmallVec<[u64; 16]> = launch.args.iter().copied().chain([blocks[0].into()]).collect();
+    let counts = looped.counts(&blocks).iter().copied().map(u64::from);
+    let args: SmallVec<[u64; 16]> = launch.args.iter().copied().chain(counts).collect();
     let resident = Cuda::residency(kernel).map_or(u64::MAX, Residency::programs);
-    let fewer = [fewer(resident, blocks), blocks[1], blocks[2]];
-    if blocks[0] > i32::MAX as u32 - fewer[0] {
-        return Err(too_many(blocks[0]));
+    let fewer = looped.started(resident, blocks);
+    if looped.looped(blocks) > u64::from(i32::MAX as u32 - fewer[0].min(i32::MAX as u32)) {
+        return Err(too_many(looped.looped(blocks)));
     }
-    // SAFETY: as the caller promises; the word behind the arguments is the parameter behind those of the signature.
+    // SAFETY: as the caller promises; the words behind the arguments are the parameters behind those of the signature.
     unsafe { start(kernel, fewer, &Launch { args: &args, ..*launch }) }
 }
 
 /// The error for programs whose count and that of those started besides do not fit 32 bits. The runtime takes a kernel
 /// without a loop for them, where it may choose.
 #[cold]
-fn too_many(programs: u32) -> TargetError {
+fn too_many(programs: u64) -> TargetError {
     TargetError::Launch(format!(
-        "{programs} programs along x are too many for a kernel that loops over them: launch it without DEUTERON_PERSISTENCE=1"
+        "{programs} programs are too many for a kernel that loops over them: launch it without DEUTERON_PERSISTENCE=1"
     ))
-}
-
-/// How many programs along x are started where so many run at a time and each goes on with later ones.
-fn fewer(resident: u64, [x, y, z]: Grid) -> u32 {
-    let beside = u64::from(y) * u64::from(z);
-    let most = resident.div_ceil(beside.max(1)).max(1);
-    u32::try_from(most).map_or(x, |most| x.min(most))
 }
 
 /// Starts the programs.

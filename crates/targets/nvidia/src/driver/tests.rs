@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use target::{
     AlignedCopies, ArgExpr, Artifact, Device, DeviceFacts, KernelParam, Launch, LaunchFacts, LoadedKernel,
-    MapElement, MapRecipe, ParamKind, Residency, Stage, TargetError,
+    MapElement, MapRecipe, ParamKind, ProgramLoop, Residency, Stage, TargetError,
 };
 
 fn artifact(change: impl FnOnce(&mut DeviceFacts)) -> Artifact {
@@ -53,30 +53,38 @@ fn a_launch_is_one_call_with_two_more_parameters() {
 #[test]
 fn a_kernel_that_loops_over_its_programs_starts_as_many_as_run_at_a_time() {
     let driver = driver();
-    let artifact = artifact(|facts| facts.persistent = true);
-    let kernel = load(driver, &artifact).expect("loads");
-    fake(|fake| fake.params = artifact.params.len() + 3);
-    // 132 SMs, of which each runs one.
-    assert_eq!(kernel.residency().map(Residency::programs), Some(132));
-    for (grid, started) in [
-        ([1000, 1, 1], [132, 1, 1]),
-        ([1000, 2, 1], [66, 2, 1]),
-        ([1000, 200, 2], [1, 200, 2]),
-        ([100, 1, 1], [100, 1, 1]),
+    for (looped, grid, started) in [
+        (ProgramLoop::AlongX, [1000, 1, 1], [132, 1, 1]),
+        (ProgramLoop::AlongX, [1000, 2, 1], [66, 2, 1]),
+        (ProgramLoop::AlongX, [1000, 200, 2], [1, 200, 2]),
+        (ProgramLoop::AlongX, [100, 1, 1], [100, 1, 1]),
+        (ProgramLoop::All, [1000, 1, 1], [132, 1, 1]),
+        (ProgramLoop::All, [8, 4, 32], [132, 1, 1]),
+        (ProgramLoop::All, [10, 2, 3], [60, 1, 1]),
     ] {
+        let artifact = artifact(|facts| facts.persistent = looped);
+        let kernel = load(driver, &artifact).expect("loads");
+        // 132 SMs, of which each runs one.
+        assert_eq!(kernel.residency().map(Residency::programs), Some(132));
+        let counts = looped.counts(&grid).iter().copied().map(u64::from);
+        fake(|fake| fake.params = artifact.params.len() + 2 + counts.len());
         calls();
         launch(&*kernel, grid, 99).expect("launches");
         assert_eq!(calls(), [format!("launch_kernel({started:?}, [128, 1, 1], 1024, 99)")]);
-        assert_eq!(fake(|fake| fake.slots.clone()), [11, 22, u64::from(grid[0]), 77, 0]);
+        let passed: Vec<u64> = [11, 22].into_iter().chain(counts).chain([77, 0]).collect();
+        assert_eq!(fake(|fake| fake.slots.clone()), passed);
+        let most = i32::MAX as u32 - 131;
+        for grid in [[most, 1, 1], [most / 2 + 1, 2, 1]].iter().take(looped.counts(&[1; 3]).len()) {
+            let error = launch(&*kernel, *grid, 99).expect_err("its counter would wrap");
+            assert!(error.to_string().contains("DEUTERON_PERSISTENCE=1"), "{error}");
+        }
     }
-    let error = launch(&*kernel, [i32::MAX as u32 - 131, 1, 1], 99).expect_err("its counter would wrap");
-    assert!(error.to_string().contains("DEUTERON_PERSISTENCE=1"), "{error}");
 }
 
 #[test]
 fn a_graph_of_such_a_kernel_counts_anew() {
     let driver = driver();
-    let artifact = artifact(|facts| facts.persistent = true);
+    let artifact = artifact(|facts| facts.persistent = ProgramLoop::AlongX);
     let kernel = load(driver, &artifact).expect("loads");
     fake(|fake| fake.params = artifact.params.len() + 3);
     let start = |programs| {

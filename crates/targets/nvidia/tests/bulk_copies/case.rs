@@ -65,7 +65,7 @@ pub(crate) struct Compiled {
     /// Whether it takes a number of tiles.
     pub(crate) tiled: bool,
     /// Whether it takes the number of programs and loops over them.
-    pub(crate) persistent: bool,
+    pub(crate) persistent: target::ProgramLoop,
     /// Whether two programs are a cluster.
     pub(crate) paired: bool,
     /// Of which tensors two programs read the same.
@@ -203,7 +203,7 @@ pub(crate) fn compile_module(
         shared: facts.shared_bytes,
         threads: facts.lanes * facts.total_warps,
         tiled: false,
-        persistent: ttgir::programs_param(module, FuncOp::new(module, kernel).entry()).is_some(),
+        persistent: maps::persistent(module, FuncOp::new(module, kernel).entry()),
         paired: facts.paired,
         pairs: maps::pairs(module, kernel).expect("pairs"),
         scratch: facts.global_scratch.bytes,

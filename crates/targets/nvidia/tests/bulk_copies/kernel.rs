@@ -144,14 +144,13 @@ impl Kernel {
         let maps: Vec<Vec<u8>> = maps.collect::<Result<_, String>>()?;
         let programs = u64::from(grid.iter().product::<u32>());
         let scratch = memory.allocate((version.scratch * programs) as usize + 128).next_multiple_of(128);
-        let count = version.persistent.then(|| grid[0].to_le_bytes().to_vec());
-        let values = slots.iter().map(|slot| slot.to_le_bytes().to_vec()).chain(count).chain(maps);
+        let counts = version.persistent.counts(&grid).iter().map(|count| count.to_le_bytes().to_vec());
+        let values = slots.iter().map(|slot| slot.to_le_bytes().to_vec()).chain(counts).chain(maps);
         let values = values.chain([scratch.to_le_bytes().to_vec(), [0; 8].to_vec()]);
         let cut = |(param, value): (&emulator::Param, Vec<u8>)| Parameter(value[..param.bytes].to_vec());
         // One program, or two, do the work of all.
-        let resident = if version.persistent { 1 + schedule as u32 % 2 } else { grid[0] };
         let launch = Launch {
-            grid: [grid[0].min(resident), grid[1], grid[2]],
+            grid: version.persistent.started(1 + schedule % 2, grid),
             cluster: [if version.paired { 2 } else { 1 }, 1, 1],
             block: [version.threads, 1, 1],
             dynamic_shared: version.shared as usize,
@@ -178,7 +177,7 @@ impl Kernel {
 
     /// Whether a launch may take the version that loops over its programs.
     pub(crate) fn takes_persistent(&self, launch: Launched<'_>) -> bool {
-        self.persistent.persistent && takes(&self.persistent, launch)
+        self.persistent.persistent.is_some() && takes(&self.persistent, launch)
     }
 
     /// The conditions that a launch does not meet, by their numbers.

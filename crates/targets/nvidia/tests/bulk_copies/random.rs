@@ -51,7 +51,7 @@ fn random_loops_over_programs_agree_with_the_interpreter() {
         let mut random = Random::new(seed);
         let shape = Shape { around: None, loops: 1, branch: false, ..random_shape(&mut random) };
         let kernel = compiled(shape, seed);
-        assert!(kernel.persistent.persistent || kernel.bulk.maps.len() < 2, "{shape:?}");
+        assert!(kernel.persistent.persistent.is_some() || kernel.bulk.maps.len() < 2, "{shape:?}");
         stored += u64::from(kernel.persistent.maps.iter().any(|map| map.is_written));
         for _ in 0..2 {
             let sizes = random_sizes(&mut random, shape);
