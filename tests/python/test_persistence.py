@@ -66,6 +66,38 @@ def launch(kernel, a, b, c, block_k=32, batch=1):
     return product[grid](a, b, c, m, n, k, a.stride(0), b.stride(0), c.stride(-2), BLOCK, block_k, store, num_stages=3)
 
 
+def plane_of(turned):
+    """A fresh kernel over planes of tiles, each of whose programs also counts itself where nobody else does."""
+
+    def product(a_ptr, b_ptr, c_ptr, seen_ptr, M, N, K, stride_am, stride_bk, stride_cm, BLOCK: tl.constexpr, BLOCK_K: tl.constexpr,
+                TURNED: tl.constexpr):
+        x, y, z = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+        row, column = (y, x) if TURNED else (x, y)
+        c_ptr += z * M * stride_cm
+        offs_m, offs_n = row * BLOCK + tl.arange(0, BLOCK), column * BLOCK + tl.arange(0, BLOCK)
+        total = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
+        for start in range(0, K, BLOCK_K):
+            at = start + tl.arange(0, BLOCK_K)
+            a = tl.load(a_ptr + offs_m[:, None] * stride_am + at[None, :], mask=(offs_m < M)[:, None] & (at < K)[None, :], other=0.0)
+            b = tl.load(b_ptr + at[:, None] * stride_bk + offs_n[None, :], mask=(at < K)[:, None] & (offs_n < N)[None, :], other=0.0)
+            total = tl.dot(a, b, total)
+        c_ptrs = c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :]
+        tl.store(c_ptrs, total.to(c_ptr.dtype.element_ty), mask=(offs_m < M)[:, None] & (offs_n < N)[None, :])
+        number = (z * tl.num_programs(1) + y) * tl.num_programs(0) + x
+        tl.store(seen_ptr + number, tl.num_programs(2) * 10000 + number)
+
+    return triton.jit(product), turned
+
+
+def launch_plane(kernel, a, b, c, seen, block=16):
+    product, turned = kernel
+    (m, k), n = a.shape, b.shape[1]
+    tiles = triton.cdiv(m, block), triton.cdiv(n, block)
+    strides = (a.stride(0), b.stride(0), c.stride(-2))
+    grid = (*(tiles[::-1] if turned else tiles), c.shape[0])
+    return product[grid](a, b, c, seen, m, n, k, *strides, block, 32, turned, num_stages=2)
+
+
 def loops(tmp_path):
     """How many kernels that loop over programs were compiled."""
     return sum("tt.programs" in path.read_text() for path in (tmp_path / "dump").rglob("*.ttgir"))
@@ -119,6 +151,36 @@ def test_number_of_programs_and_other_axes(rng, batch):
     one_by_one(a, b, other, store="count", batch=batch)
     assert torch.equal(c, other)
     torch.testing.assert_close(c.double(), (a.double() @ b.double() + 6).expand(batch, 192, 72), rtol=1e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("tiles", [(1, 5, 1), (9, 3, 2), (17, 2, 1), (8, 4, 1), (3, 10, 2), (2, 1, 1), (12, 7, 1)])
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("persistence", [None, True, False])
+@pytest.mark.parametrize("grouped", [True, False])
+def test_planes_of_tiles(rng, tmp_path, tiles, turned, persistence, grouped):
+    rows, columns, count = tiles
+    m, n = 16 * rows - int(rng.integers(0, 8)), 16 * columns - 8 * int(rng.integers(0, 2))
+    a, b, c = matrix(rng, m, 48), matrix(rng, 48, n), poisoned(count, m, n)
+    seen = torch.full((rows * columns * count + 8, ), -1, dtype=torch.int32)
+    with triton.knobs.nvidia.scope():
+        triton.knobs.nvidia.persistence = persistence
+        triton.knobs.nvidia.disable_tile_groups = not grouped
+        kernel = launch_plane(plane_of(turned), a, b, c, seen)
+    assert kernel.metadata.program_counts == (3 if persistence else 0)
+    texts = [path.read_text() for path in (tmp_path / "dump").rglob("*.ttgir")]
+    assert all(("arith.minsi" in text) == grouped for text in texts) and texts
+    numbers = torch.arange(rows * columns * count, dtype=torch.int32)
+    assert torch.equal(seen[:-8], numbers + 10000 * count) and (seen[-8:] == -1).all()
+    torch.testing.assert_close(c.double(), (a.double() @ b.double()).expand(count, m, n), rtol=1e-2, atol=2e-2)
+
+
+def test_planes_whose_tensors_depend_on_both_axes_stay_in_order(rng, tmp_path):
+    kernel = product_of("")
+    a, b, c = matrix(rng, 192, 48), matrix(rng, 48, 72), poisoned(3, 192, 72)
+    launch(kernel, a, b, c, batch=3)
+    texts = [path.read_text() for path in (tmp_path / "dump").rglob("*.ttgir")]
+    assert loops(tmp_path) == 1 and not any("arith.minsi" in text for text in texts)
+    torch.testing.assert_close(c.double(), (a.double() @ b.double()).expand(3, 192, 72), rtol=1e-2, atol=2e-2)
 
 
 def test_atomic_programs_stay(rng, tmp_path):

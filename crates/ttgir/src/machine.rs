@@ -232,6 +232,9 @@ pub struct Machine {
     pub roles: Roles,
     /// Whether kernels become loops over the programs of their launch.
     pub persistence: Persistence,
+    /// Whether programs over a plane of tiles are taken in groups of tiles that read the same, in place of one row of
+    /// them after the other.
+    pub tile_groups: bool,
     /// Whether two programs are a cluster that shares copies.
     pub pairs: Pairs,
     /// Whether launches copy tensors to where bulk copies can load them.
@@ -289,6 +292,7 @@ impl Machine {
         bulk_store: false,
         roles: Roles::None,
         persistence: Persistence::Never,
+        tile_groups: false,
         pairs: Pairs::Never,
         copies: Copies::Never,
         turns: None,
@@ -351,7 +355,7 @@ impl fmt::Display for Machine {
         writeln!(f, "bulk copies: {}, for stores: {}", self.bulk_copy, self.bulk_store)?;
         writeln!(f, "bulk copies for loads by addresses: {}", self.bulk_loads)?;
         writeln!(f, "roles of warps: {:?}, taking turns: {:?}", self.roles, self.turns)?;
-        writeln!(f, "loops over programs: {:?}", self.persistence)?;
+        writeln!(f, "loops over programs: {:?}, groups of tiles: {}", self.persistence, self.tile_groups)?;
         writeln!(f, "pairs of programs: {:?}", self.pairs)?;
         writeln!(f, "copies of tensors: {:?}", self.copies)?;
         writeln!(f, "groups half an iteration apart: {:?}", self.ping_pong)?;

@@ -22,8 +22,9 @@ use ttgir::{Copies, Machine, Persistence, Roles};
 static BULK: Machine = Machine { name: "bulk", bulk_copy: true, bulk_store: true, ..GROUP };
 /// The same, also for loads by addresses.
 static LOADS: Machine = Machine { name: "loads", bulk_loads: true, ..BULK };
-/// The same with loops over programs, and with notes of what gains by them.
-static LOOPS: Machine = Machine { name: "loops", persistence: Persistence::Loop, ..LOADS };
+/// The same with groups of tiles, and with loops over programs, and with notes of what gains by them.
+static GROUPS: Machine = Machine { name: "groups", tile_groups: true, ..LOADS };
+static LOOPS: Machine = Machine { name: "loops", persistence: Persistence::Loop, ..GROUPS };
 static NOTES: Machine = Machine { name: "notes", persistence: Persistence::Noted, ..LOADS };
 /// The same with notes of what launches could copy for loads by addresses, and with such loads.
 static UNALIGNED: Machine = Machine { name: "unaligned", copies: Copies::Noted, ..LOADS };
@@ -47,6 +48,7 @@ fn named(name: &str) -> &'static Machine {
         &GROUP,
         &BULK,
         &LOADS,
+        &GROUPS,
         &LOOPS,
         &NOTES,
         &UNALIGNED,

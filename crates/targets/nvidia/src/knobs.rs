@@ -20,6 +20,8 @@ pub(crate) mod knob {
     pub(crate) const NO_BULK_COPIES: &str = "disable_bulk_copies";
     /// Load nothing by bulk copies that pointers address.
     pub(crate) const NO_BULK_LOADS: &str = "disable_bulk_loads";
+    /// Start programs as the device does.
+    pub(crate) const NO_TILE_GROUPS: &str = "disable_tile_groups";
     /// Which loops have warps of their own that begin the copies.
     pub(crate) const ROLES: &str = "warp_specialize";
     /// Whether warp groups take turns with the matrix units.
@@ -88,6 +90,9 @@ pub(crate) static ROWS: &[KnobRow] = &[
         "Let lanes load what tensor descriptors describe, where bulk copies (TMA) would: to compare the two.").but(Compiles),
     row(knob::NO_BULK_LOADS, &["DEUTERON_DISABLE_BULK_LOADS"], Flag,
         "Let lanes load what pointers address, also where bulk copies (TMA) would load the same: to compare the two.").but(Compiles),
+    row(knob::NO_TILE_GROUPS, &["DEUTERON_DISABLE_TILE_GROUPS"], Flag,
+        "Let the programs of a plane of tiles start in the order of the device, along x first, where they would in groups of tiles that read the \
+         same: to compare the two.").but(Compiles),
     row(PERSISTENT, &["DEUTERON_PERSISTENCE"], OptFlag,
         "Let all kernels with one loop over one dot that can do so loop over the programs of their launch (1) or none (0), in place of those whose \
          launches gain by it.").but(Compiles),
@@ -124,6 +129,7 @@ pub(crate) fn change(machine: &mut Machine, options: &CompileOptions) {
         _ => None,
     };
     machine.bulk_loads = machine.bulk_copy && options.guarded && !options.flag(knob::NO_BULK_LOADS);
+    machine.tile_groups &= machine.bulk_copy && !options.flag(knob::NO_TILE_GROUPS);
     machine.persistence = match choice(PERSISTENT) {
         _ if !options.guarded || !machine.bulk_copy => Persistence::Never,
         Some(true) if machine.persistence != Persistence::Never => Persistence::Loop,

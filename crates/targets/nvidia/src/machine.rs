@@ -57,6 +57,7 @@ const SM_90: Machine = Machine {
     bulk_store: true,
     roles: Roles::Paying,
     persistence: Persistence::Noted,
+    tile_groups: true,
     pairs: Pairs::Noted,
     copies: Copies::Noted,
     turns: None,

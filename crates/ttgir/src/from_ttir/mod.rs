@@ -34,6 +34,7 @@ pub use map_parts::{Combine, MAP_OF, MapPart, MapParts, map_parts};
 pub(crate) use maps::KEEP_DESCRIPTORS;
 pub use maps::{MAP_COPIED, MAP_WRITTEN};
 pub(crate) use maps::{is_written, map_slot};
+pub(crate) use order::TILE_ORDER;
 pub use pairs::{HALVED, PAIRS, pairs};
 pub(crate) use pairs::{PAIR, is_halved};
 pub(crate) use persist::PERSIST;
@@ -69,6 +70,7 @@ static FORMS: &[&PassRow] = &[
     &SPLIT_PRECISION,
     &PERSIST,
     &PAIR,
+    &TILE_ORDER,
 ];
 
 /// Gives every block of a program a layout, for a machine and so many warps and blocks of a cluster.

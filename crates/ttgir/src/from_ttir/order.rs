@@ -12,20 +12,93 @@
 //! ```
 //!
 //! It is the order of the third tutorial of Triton, which kernels write down themselves whose grid has one axis.
+//!
+//! Assumed: programs do nothing but load and store, and none reads what another one writes. Done behind all that looks
+//! at positions of programs. Left out: kernels that ask for positions inside of functions they call.
 
 use super::map_parts::map_parts;
+use super::persist::{is_repeatable, programs_params};
+use crate::passes::Context;
+use ir::pass::PassRow;
 use ir::view::EnumAttr;
-use ir::{Builder, Def, Module, Op, Traits, Type, Value};
+use ir::{Builder, Def, Diagnostic, Module, Op, Traits, Type, Value};
 use rustc_hash::FxHashSet;
-use ttir::ops::arith_int::{ADDI, DIVSI, MINSI, MULI, REMSI, SUBI};
+use ttir::ops::arith_cast::EXTSI;
+use ttir::ops::arith_int::{ADDI, DIVSI, MINSI, MULI, SUBI};
+use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate, SELECT};
 use ttir::ops::constant;
 use ttir::ops::control::ForOp;
 use ttir::ops::descriptor::DescriptorAccessOp;
-use ttir::ops::func::FuncOp;
+use ttir::ops::func::{FuncOp, kernels};
 use ttir::ops::program::{Axis, GET_NUM_PROGRAMS, GET_PROGRAM_ID, ProgramIdOp};
 
 /// Tiles along x of a group; even, so that the programs of a pair stay beside each other.
 const GROUP: i64 = 8;
+
+/// Programs over a plane of tiles are taken in groups.
+pub(crate) static TILE_ORDER: PassRow = PassRow {
+    name: "tile-order",
+    doc: "Programs over a plane of tiles are taken in groups of tiles that read the same.",
+    run,
+};
+
+fn run(module: &mut Module) -> Result<(), Diagnostic> {
+    let context = Context::of(module)?;
+    if !context.machine.tile_groups || context.config.num_ctas != 1 {
+        return Ok(());
+    }
+    for kernel in kernels(module).map(|func| func.op).collect::<Vec<_>>() {
+        let entry = FuncOp::new(module, kernel).entry();
+        let mut inside = module.walk(kernel).into_iter().filter(|&op| op != kernel);
+        let is_plain = inside.all(|op| is_repeatable(module, op));
+        // A loop over programs has its order already.
+        if !is_plain || !programs_params(module, entry).is_empty() || !has_tiles(module, kernel) {
+            continue;
+        }
+        let first = module.ops(entry).next().expect("it ends with an operation");
+        let asks = asks_along(module, kernel, &[Axis::X, Axis::Y, Axis::Z]);
+        let mut builder = Builder::before(module, first);
+        let mut along = |row, axis: Axis| builder.build(row, &[], &ProgramIdOp::attrs(axis));
+        let [x, y] = [Axis::X, Axis::Y].map(|axis| along(&GET_PROGRAM_ID, axis));
+        let counts = [Axis::X, Axis::Y].map(|axis| along(&GET_NUM_PROGRAMS, axis));
+        let above = builder.build(&MULI, &[y, counts[0]], &[]);
+        let program = builder.build(&ADDI, &[above, x], &[]);
+        let ordered = in_groups(&mut builder, program, counts);
+        let is_countable = is_countable(&mut builder, counts);
+        let positions = [[ordered[0], x], [ordered[1], y]]
+            .map(|[other, own]| builder.build(&SELECT, &[is_countable, other, own], &[]));
+        replace(module, &asks, &positions, &counts);
+    }
+    Ok(())
+}
+
+/// Whether all programs of a plane can be counted in 32 bits.
+fn is_countable(builder: &mut Builder<'_>, counts: [Value; 2]) -> Value {
+    let wide = Type::int(64);
+    let counts = counts.map(|count| builder.build_as(&EXTSI, &[count], &[], wide));
+    let all = builder.build(&MULI, &counts, &[]);
+    let most = constant::int(builder, wide, i32::MAX.into());
+    builder.build(&CMPI, &[all, most], &CmpIOp::attrs(CmpIPredicate::Sle))
+}
+
+/// The position along x and y of a program of a plane that has so many in front of it, in groups.
+fn in_groups(builder: &mut Builder<'_>, program: Value, [x, y]: [Value; 2]) -> [Value; 2] {
+    let group = constant::int(builder, Type::int(32), GROUP);
+    let programs = builder.build(&MULI, &[y, group], &[]);
+    let [number, at] = divided(builder, program, programs);
+    let first = builder.build(&MULI, &[number, group], &[]);
+    let left = builder.build(&SUBI, &[x, first], &[]);
+    let width = builder.build(&MINSI, &[left, group], &[]);
+    let [y, across] = divided(builder, at, width);
+    [builder.build(&ADDI, &[first, across], &[]), y]
+}
+
+/// How often a number has another in it, and what is left. A quotient takes long, so it is made once.
+fn divided(builder: &mut Builder<'_>, number: Value, by: Value) -> [Value; 2] {
+    let quotient = builder.build(&DIVSI, &[number, by], &[]);
+    let whole = builder.build(&MULI, &[quotient, by], &[]);
+    [quotient, builder.build(&SUBI, &[number, whole], &[])]
+}
 
 /// The programs of a launch.
 pub(super) struct Grid {
@@ -46,24 +119,13 @@ impl Grid {
     }
 
     /// The position of a program that has so many in front of it, along each axis.
-    pub(super) fn positions(&self, builder: &mut Builder<'_>, program: Value, in_groups: bool) -> [Value; 3] {
-        let z = builder.build(&DIVSI, &[program, self.plane], &[]);
-        let inside = builder.build(&REMSI, &[program, self.plane], &[]);
-        if !in_groups {
-            let x = builder.build(&REMSI, &[inside, self.x], &[]);
-            let y = builder.build(&DIVSI, &[inside, self.x], &[]);
+    pub(super) fn positions(&self, builder: &mut Builder<'_>, program: Value, groups: bool) -> [Value; 3] {
+        let [z, inside] = divided(builder, program, self.plane);
+        if groups {
+            let [x, y] = in_groups(builder, inside, [self.x, self.y]);
             return [x, y, z];
         }
-        let group = constant::int(builder, Type::int(32), GROUP);
-        let programs = builder.build(&MULI, &[self.y, group], &[]);
-        let number = builder.build(&DIVSI, &[inside, programs], &[]);
-        let first = builder.build(&MULI, &[number, group], &[]);
-        let left = builder.build(&SUBI, &[self.x, first], &[]);
-        let width = builder.build(&MINSI, &[left, group], &[]);
-        let at = builder.build(&REMSI, &[inside, programs], &[]);
-        let across = builder.build(&REMSI, &[at, width], &[]);
-        let x = builder.build(&ADDI, &[first, across], &[]);
-        let y = builder.build(&DIVSI, &[at, width], &[]);
+        let [y, x] = divided(builder, inside, self.x);
         [x, y, z]
     }
 }
@@ -76,9 +138,9 @@ pub(super) fn asks_along(module: &Module, of: Op, axes: &[Axis]) -> Vec<Op> {
     found
 }
 
-/// Puts values in the place of positions and numbers of programs, those of x first.
-pub(super) fn replace(module: &mut Module, of: Op, positions: &[Value], counts: &[Value]) {
-    for op in asks_along(module, of, &[Axis::X, Axis::Y, Axis::Z]) {
+/// Puts values in the place of what operations ask for: positions and numbers of programs, those of x first.
+pub(super) fn replace(module: &mut Module, asks: &[Op], positions: &[Value], counts: &[Value]) {
+    for &op in asks {
         let axis = ProgramIdOp::new(module, op).axis().number() as usize;
         let values = if module.is(op, &GET_PROGRAM_ID) { positions } else { counts };
         if let Some(&value) = values.get(axis) {

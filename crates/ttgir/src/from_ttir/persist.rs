@@ -86,7 +86,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
     for kernel in kernels(module).map(|func| func.op).collect::<Vec<_>>() {
         let Some(gain) = gain(module, kernel) else { continue };
         if persistence == Persistence::Loop {
-            loop_over_programs(module, kernel);
+            loop_over_programs(module, kernel, context.machine.tile_groups);
             FuncOp::follow_arguments(module, kernel);
         } else {
             module.set_extra(kernel, PERSISTENCE.key(), Some(Attr::str(&gain)));
@@ -168,7 +168,7 @@ pub(super) fn is_alike(module: &Module, value: Value) -> bool {
 }
 
 /// Whether a program may do this after another one, in the order in which they come.
-fn is_repeatable(module: &Module, op: Op) -> bool {
+pub(super) fn is_repeatable(module: &Module, op: Op) -> bool {
     let is_plain = |access: AccessOp<'_>| !access.is_atomic() && !access.volatile();
     let accesses = [AccessOp::load(module, op), AccessOp::store(module, op)];
     let by_descriptor = [DescriptorAccessOp::load(module, op), DescriptorAccessOp::store(module, op)];
@@ -179,12 +179,12 @@ fn is_repeatable(module: &Module, op: Op) -> bool {
 }
 
 /// Puts everything that a kernel does into a loop.
-fn loop_over_programs(module: &mut Module, kernel: Op) {
+fn loop_over_programs(module: &mut Module, kernel: Op, tile_groups: bool) {
     let entry = FuncOp::new(module, kernel).entry();
     let own = module.args(entry).iter().take_while(|&&arg| !is_map(module, arg)).count();
     let ty = Type::int(32);
     let is_row = order::asks_along(module, kernel, &[Axis::Y, Axis::Z]).is_empty();
-    let has_tiles = !is_row && order::has_tiles(module, kernel);
+    let in_groups = tile_groups && !is_row && order::has_tiles(module, kernel);
     let names: &[&str] = if is_row { &["programs"] } else { &["programs_x", "programs_y", "programs_z"] };
     let mut counts = Vec::new();
     for (at, name) in names.iter().enumerate() {
@@ -221,10 +221,11 @@ fn loop_over_programs(module: &mut Module, kernel: Op) {
     let first = builder.module.ops(body).next().expect("it ends with an operation");
     let mut builder = Builder::before(builder.module, first);
     let positions = match &grid {
-        Some(grid) => grid.positions(&mut builder, counter, has_tiles).to_vec(),
+        Some(grid) => grid.positions(&mut builder, counter, in_groups).to_vec(),
         None => vec![counter],
     };
-    order::replace(builder.module, tiles, &positions, &counts);
+    let asks = order::asks_along(builder.module, tiles, &[Axis::X, Axis::Y, Axis::Z]);
+    order::replace(builder.module, &asks, &positions, &counts);
 }
 
 /// Whether a value is a descriptor that launches make.
