@@ -1,4 +1,4 @@
-//! In which order programs of a grid of two or three axes follow each other.
+//! In which order programs over a plane of tiles follow each other.
 //!
 //! The device starts them along x first, and a long way along x every program reads other rows: what the programs that
 //! run at a time read in all is larger than the L2 cache. Where tiles of rows lie along one axis and tiles of columns
@@ -11,7 +11,9 @@
 //!  8  9 10 11                 4  5 10 11
 //! ```
 //!
-//! It is the order of the third tutorial of Triton, which kernels write down themselves whose grid has one axis.
+//! It is the order of the third tutorial of Triton. Kernels whose grid has one axis may write it down themselves; those
+//! that divide their position by the length of a line, `p // n` and `p % n`, and ask for nothing else of it, are taken
+//! in groups as well.
 //!
 //! Assumed: programs do nothing but load and store, and none reads what another one writes. Done behind all that looks
 //! at positions of programs. Left out: kernels that ask for positions inside of functions they call.
@@ -20,15 +22,17 @@ use super::map_parts::map_parts;
 use super::persist::{is_repeatable, programs_params};
 use crate::passes::Context;
 use ir::pass::PassRow;
+use ir::passes::LICM;
 use ir::view::EnumAttr;
 use ir::{Builder, Def, Diagnostic, Module, Op, Traits, Type, Value};
 use rustc_hash::FxHashSet;
 use ttir::ops::arith_cast::EXTSI;
-use ttir::ops::arith_int::{ADDI, DIVSI, MINSI, MULI, SUBI};
+use ttir::ops::arith_int::{ADDI, ANDI, DIVSI, MAXSI, MINSI, MULI, REMSI, SUBI};
 use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate, SELECT};
 use ttir::ops::constant;
 use ttir::ops::control::ForOp;
 use ttir::ops::descriptor::DescriptorAccessOp;
+use ttir::ops::forms::BinaryOp;
 use ttir::ops::func::{FuncOp, kernels};
 use ttir::ops::program::{Axis, GET_NUM_PROGRAMS, GET_PROGRAM_ID, ProgramIdOp};
 
@@ -47,29 +51,93 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
     if !context.machine.tile_groups || context.config.num_ctas != 1 {
         return Ok(());
     }
+    let mut is_changed = false;
     for kernel in kernels(module).map(|func| func.op).collect::<Vec<_>>() {
-        let entry = FuncOp::new(module, kernel).entry();
         let mut inside = module.walk(kernel).into_iter().filter(|&op| op != kernel);
-        let is_plain = inside.all(|op| is_repeatable(module, op));
-        // A loop over programs has its order already.
-        if !is_plain || !programs_params(module, entry).is_empty() || !has_tiles(module, kernel) {
-            continue;
+        if inside.all(|op| is_repeatable(module, op)) {
+            is_changed |= order_plane(module, kernel) || order_row(module, kernel);
         }
-        let first = module.ops(entry).next().expect("it ends with an operation");
-        let asks = asks_along(module, kernel, &[Axis::X, Axis::Y, Axis::Z]);
-        let mut builder = Builder::before(module, first);
-        let mut along = |row, axis: Axis| builder.build(row, &[], &ProgramIdOp::attrs(axis));
-        let [x, y] = [Axis::X, Axis::Y].map(|axis| along(&GET_PROGRAM_ID, axis));
-        let counts = [Axis::X, Axis::Y].map(|axis| along(&GET_NUM_PROGRAMS, axis));
-        let above = builder.build(&MULI, &[y, counts[0]], &[]);
-        let program = builder.build(&ADDI, &[above, x], &[]);
-        let ordered = in_groups(&mut builder, program, counts);
-        let is_countable = is_countable(&mut builder, counts);
-        let positions = [[ordered[0], x], [ordered[1], y]]
-            .map(|[other, own]| builder.build(&SELECT, &[is_countable, other, own], &[]));
-        replace(module, &asks, &positions, &counts);
     }
-    Ok(())
+    // What the programs of a loop have in common is computed in front of it.
+    if is_changed { (LICM.run)(module) } else { Ok(()) }
+}
+
+/// Takes the programs of a grid of two or three axes in groups; a loop over them has that order already.
+fn order_plane(module: &mut Module, kernel: Op) -> bool {
+    let entry = FuncOp::new(module, kernel).entry();
+    if !programs_params(module, entry).is_empty() || !has_plane(module, kernel) {
+        return false;
+    }
+    let first = module.ops(entry).next().expect("it ends with an operation");
+    let asks = asks_along(module, kernel, &[Axis::X, Axis::Y, Axis::Z]);
+    let mut builder = Builder::before(module, first);
+    let mut along = |row, axis: Axis| builder.build(row, &[], &ProgramIdOp::attrs(axis));
+    let [x, y] = [Axis::X, Axis::Y].map(|axis| along(&GET_PROGRAM_ID, axis));
+    let counts = [Axis::X, Axis::Y].map(|axis| along(&GET_NUM_PROGRAMS, axis));
+    let above = builder.build(&MULI, &[y, counts[0]], &[]);
+    let program = builder.build(&ADDI, &[above, x], &[]);
+    let ordered = in_groups(&mut builder, program, counts);
+    let is_countable = is_countable(&mut builder, counts);
+    let positions = [[ordered[0], x], [ordered[1], y]]
+        .map(|[other, own]| builder.build(&SELECT, &[is_countable, other, own], &[]));
+    replace(module, &asks, &positions, &counts);
+    true
+}
+
+/// Takes the programs of a row that stands for a plane, line by line, in groups: those that divide their position by
+/// the length of a line, and ask for nothing else of it.
+fn order_row(module: &mut Module, kernel: Op) -> bool {
+    let Some((position, programs)) = row(module, kernel) else { return false };
+    let users: Vec<Op> = module.uses(position).iter().map(|&(user, _)| user).collect();
+    let line = |op: Op| {
+        let divides = [&DIVSI, &REMSI].iter().any(|row| module.is(op, row));
+        let of = divides.then(|| BinaryOp::new(module, op))?;
+        (of.lhs() == position && of.rhs() != position).then(|| of.rhs())
+    };
+    let Some(first) = module.walk(kernel).into_iter().find(|op| users.contains(op)) else { return false };
+    let Some(length) = line(first) else { return false };
+    let is_alike = |&op: &Op| line(op) == Some(length) && module.block_of(op) == module.block_of(first);
+    let of_plane = |op: Op| users.contains(&op).then(|| usize::from(module.is(op, &DIVSI)));
+    if !users.iter().all(is_alike) || !has_tiles(module, kernel, of_plane) {
+        return false;
+    }
+    let mut builder = Builder::before(module, first);
+    let of_launch =
+        |builder: &mut Builder<'_>| builder.build(&GET_NUM_PROGRAMS, &[], &ProgramIdOp::attrs(Axis::X));
+    let programs = programs.unwrap_or_else(|| of_launch(&mut builder));
+    let lines = builder.build(&DIVSI, &[programs, length], &[]);
+    let whole = builder.build(&MULI, &[lines, length], &[]);
+    let has_lines = builder.build(&CMPI, &[whole, programs], &CmpIOp::attrs(CmpIPredicate::Eq));
+    let group = constant::int(&mut builder, Type::int(32), GROUP);
+    // Shorter lines are groups as they are.
+    let is_long = builder.build(&CMPI, &[length, group], &CmpIOp::attrs(CmpIPredicate::Sgt));
+    let is_plane = builder.build(&ANDI, &[has_lines, is_long], &[]);
+    let [line, at] = divided(&mut builder, position, length);
+    let ordered = in_groups(&mut builder, position, [length, lines]);
+    let positions = [[ordered[0], at], [ordered[1], line]]
+        .map(|[other, own]| builder.build(&SELECT, &[is_plane, other, own], &[]));
+    for op in users {
+        let value = positions[usize::from(module.is(op, &DIVSI))];
+        let old = module.result(op, 0);
+        module.replace_uses(old, value);
+        module.erase(op);
+    }
+    true
+}
+
+/// The position of a program along x, where it asks for no other axis, and how many there are, in a loop over them.
+fn row(module: &Module, kernel: Op) -> Option<(Value, Option<Value>)> {
+    let entry = FuncOp::new(module, kernel).entry();
+    if let &[at] = &programs_params(module, entry)[..] {
+        let programs = module.args(entry)[at];
+        let &[(around, _)] = module.uses(programs) else { return None };
+        let of = ForOp::of(module, around).filter(|of| of.upper() == programs)?;
+        return Some((of.counter(), Some(programs)));
+    }
+    let asks = asks_along(module, kernel, &[Axis::X, Axis::Y, Axis::Z]);
+    let &[id] = &asks[..] else { return None };
+    let is_along_x = module.is(id, &GET_PROGRAM_ID) && ProgramIdOp::new(module, id).axis() == Axis::X;
+    is_along_x.then(|| (module.result(id, 0), None))
 }
 
 /// Whether all programs of a plane can be counted in 32 bits.
@@ -93,8 +161,11 @@ fn in_groups(builder: &mut Builder<'_>, program: Value, [x, y]: [Value; 2]) -> [
     [builder.build(&ADDI, &[first, across], &[]), y]
 }
 
-/// How often a number has another in it, and what is left. A quotient takes long, so it is made once.
+/// How often a number has another in it, and what is left. A quotient takes long, so it is made once. By what is not
+/// positive nothing is divided: it is so where the result is of no interest.
 fn divided(builder: &mut Builder<'_>, number: Value, by: Value) -> [Value; 2] {
+    let one = constant::int(builder, Type::int(32), 1);
+    let by = builder.build(&MAXSI, &[by, one], &[]);
     let quotient = builder.build(&DIVSI, &[number, by], &[]);
     let whole = builder.build(&MULI, &[quotient, by], &[]);
     [quotient, builder.build(&SUBI, &[number, whole], &[])]
@@ -151,20 +222,29 @@ pub(super) fn replace(module: &mut Module, asks: &[Op], positions: &[Value], cou
     }
 }
 
-/// Whether tiles of rows lie along one of x and y and tiles of columns along the other: one tensor is read at places
-/// that depend on x alone, another on y alone, none on both.
-pub(super) fn has_tiles(module: &Module, kernel: Op) -> bool {
+/// Whether tiles of rows lie along one of x and y, and tiles of columns along the other.
+pub(super) fn has_plane(module: &Module, kernel: Op) -> bool {
+    has_tiles(module, kernel, |op| {
+        let along = ProgramIdOp::of(module, op).filter(|_| module.is(op, &GET_PROGRAM_ID))?;
+        [Axis::X, Axis::Y].iter().position(|&axis| axis == along.axis())
+    })
+}
+
+/// Whether tiles of rows lie along one axis of a plane and tiles of columns along the other: one tensor is read at
+/// places that depend on the first alone, another on the second alone, none on both. `axis` says which operations are
+/// positions along which.
+fn has_tiles(module: &Module, kernel: Op, axis: impl Fn(Op) -> Option<usize>) -> bool {
     let inside = module.walk(kernel);
     let loads = inside.into_iter().filter_map(|op| DescriptorAccessOp::load(module, op));
     let places = loads.filter(|load| map_parts(module, load.desc()).is_some());
-    let along: Option<Vec<[bool; 2]>> = places.map(|load| follows(module, load.indices())).collect();
+    let along: Option<Vec<[bool; 2]>> = places.map(|load| follows(module, load.indices(), &axis)).collect();
     along.is_some_and(|along| {
         [[true, false], [false, true]].iter().all(|one| along.contains(one)) && !along.contains(&[true; 2])
     })
 }
 
-/// Whether scalars depend on the position along x, and along y; none where it is not known.
-fn follows(module: &Module, scalars: &[Value]) -> Option<[bool; 2]> {
+/// Whether scalars depend on the position along each axis of a plane; none where it is not known.
+fn follows(module: &Module, scalars: &[Value], axis: &impl Fn(Op) -> Option<usize>) -> Option<[bool; 2]> {
     let (mut found, mut seen) = ([false; 2], FxHashSet::default());
     let mut open = scalars.to_vec();
     while let Some(value) = open.pop() {
@@ -179,12 +259,8 @@ fn follows(module: &Module, scalars: &[Value]) -> Option<[bool; 2]> {
                 continue;
             }
         };
-        if module.is(op, &GET_PROGRAM_ID) {
-            match ProgramIdOp::new(module, op).axis() {
-                Axis::X => found[0] = true,
-                Axis::Y => found[1] = true,
-                Axis::Z => {}
-            }
+        if let Some(axis) = axis(op) {
+            found[axis] = true;
         } else if module.has(op, Traits::PURE) {
             open.extend_from_slice(module.operands(op));
         } else {

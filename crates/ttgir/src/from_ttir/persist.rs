@@ -184,7 +184,7 @@ fn loop_over_programs(module: &mut Module, kernel: Op, tile_groups: bool) {
     let own = module.args(entry).iter().take_while(|&&arg| !is_map(module, arg)).count();
     let ty = Type::int(32);
     let is_row = order::asks_along(module, kernel, &[Axis::Y, Axis::Z]).is_empty();
-    let in_groups = tile_groups && !is_row && order::has_tiles(module, kernel);
+    let in_groups = tile_groups && !is_row && order::has_plane(module, kernel);
     let names: &[&str] = if is_row { &["programs"] } else { &["programs_x", "programs_y", "programs_z"] };
     let mut counts = Vec::new();
     for (at, name) in names.iter().enumerate() {
