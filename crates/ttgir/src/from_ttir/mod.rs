@@ -22,6 +22,7 @@ mod persist;
 mod powers;
 mod scaled;
 mod squeeze_boxes;
+mod tile_order;
 mod unaligned;
 
 pub(crate) use begins::Begin;
@@ -34,7 +35,6 @@ pub use map_parts::{Combine, MAP_OF, MapPart, MapParts, map_parts};
 pub(crate) use maps::KEEP_DESCRIPTORS;
 pub use maps::{MAP_COPIED, MAP_WRITTEN};
 pub(crate) use maps::{is_written, map_slot};
-pub(crate) use order::TILE_ORDER;
 pub use pairs::{HALVED, PAIRS, pairs};
 pub(crate) use pairs::{PAIR, is_halved};
 pub(crate) use persist::PERSIST;
@@ -42,6 +42,7 @@ pub use persist::{PERSISTENCE, PROGRAMS, persistence, programs_params};
 pub(crate) use powers::BRANCH_POWERS;
 pub(crate) use scaled::EXPAND_SCALED;
 pub(crate) use squeeze_boxes::SQUEEZE_BOXES;
+pub(crate) use tile_order::TILE_ORDER;
 pub use unaligned::{UNALIGNED, UnalignedLoad, unaligned};
 
 use crate::passes::{ASSIGN_LAYOUTS, DROP_CARRIED, SPLIT_PRECISION};
