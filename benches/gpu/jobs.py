@@ -2,6 +2,7 @@
 
 import math
 
+import plane_jobs
 import row_jobs
 import tile_jobs
 import torch
@@ -293,3 +294,4 @@ def all_jobs():
     yield "wide", wide
     yield "rows", row_jobs.rows
     yield "tiles", tile_jobs.tiles
+    yield "planes", plane_jobs.planes

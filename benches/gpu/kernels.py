@@ -20,6 +20,7 @@ FILES = {
     "wide": Path(__file__).with_name("wide_kernels.py"),
     "rows": Path(__file__).with_name("row_kernels.py"),
     "tiles": Path(__file__).with_name("tile_kernels.py"),
+    "planes": Path(__file__).with_name("plane_kernels.py"),
 }
 
 

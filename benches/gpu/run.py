@@ -128,7 +128,7 @@ def commit():
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", action="append", help="a family: vector_add, softmax, layer_norm, matmul, attention, wide, "
-                        "rows, tiles, launch, compile, tuning; may be repeated")
+                        "rows, tiles, planes, launch, compile, tuning; may be repeated")
     parser.add_argument("--row", help="only jobs with these words in their name and size, as the table has them")
     parser.add_argument("--minutes", type=float, default=8.0, help="start no further job after so long")
     parser.add_argument("--out", type=Path, default=kernels.ROOT / "docs", help="the folder of the results")

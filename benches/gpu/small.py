@@ -1,4 +1,4 @@
-"""The jobs over rows and tiles at small and odd sizes, checked and not timed, on whatever device there is.
+"""The jobs over rows, tiles and planes at small and odd sizes, checked and not timed, on whatever device there is.
 
 ``python -m deuteron --cuda-as-cpu benches/gpu/small.py`` needs no GPU. Prints a line for each job and ends with 1 if a result is
 wrong.
@@ -8,6 +8,7 @@ import sys
 
 import deuteron
 import kernels
+import plane_jobs
 import row_jobs
 import tile_jobs
 from jobs import split_k
@@ -29,6 +30,11 @@ JOBS = [
     lambda: tile_jobs.attention_backward(1, 2, 256, 32, True),
     lambda: tile_jobs.paged(2, 2, 4, 32, 16, 128),
     lambda: split_k(16, 256, 512),
+    lambda: plane_jobs.plane(200, 300, 100),
+    lambda: plane_jobs.plane(70, 130, 72, 3),
+    lambda: plane_jobs.line(130, 600, 100),
+    lambda: plane_jobs.attention(1, 2, 150, 24, False),
+    lambda: plane_jobs.attention(2, 2, 130, 40, True),
 ]
 
 

@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 JOBS = Path(__file__).resolve().parents[2] / "benches" / "gpu" / "small.py"
 
 
-def test_jobs_over_rows_and_tiles():
+def test_jobs_over_rows_tiles_and_planes():
     done = subprocess.run([sys.executable, "-m", "deuteron", "--cuda-as-cpu", JOBS], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("configurations") == 16
+    assert done.stdout.count("configurations") == 21
