@@ -355,13 +355,16 @@ impl<'m> Finder<'m> {
         let (entry, forms) = (self.entry, &mut self.forms);
         let one = guards.constant(1);
         let mut elements = one;
-        for axis in found.axes.iter().chain(&found.stack) {
+        for (at, axis) in found.axes.iter().chain(&found.stack).enumerate() {
             let extent = match &axis.extent {
                 Some(extent) => guards.poly(forms, entry, extent)?,
-                None => {
-                    let (start, size) = (guards.poly(forms, entry, &axis.start)?, guards.constant(axis.size));
-                    guards.combined("add", [start, size])
+                // Of a stack it is as far as programs go.
+                None if at >= found.axes.len() => {
+                    let (start, one) = (guards.poly(forms, entry, &axis.start)?, guards.constant(1));
+                    guards.combined("add", [start, one])
                 }
+                // Where the ends are open, loops behind stores would be bulk copies: attention backward loses by that.
+                None => return None,
             };
             let stride = guards.poly(forms, entry, &axis.stride)?;
             let steps = guards.combined("sub", [extent, one]);
