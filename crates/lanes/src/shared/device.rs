@@ -191,7 +191,7 @@ fn moves_on(module: &Module, pointer: Value, around: Op) -> bool {
         return false;
     }
     let found = Walk { module, around: ForOp::new(module, around) }.value(pointer);
-    found.is_some_and(|path| path.step.abs() > path.spread)
+    found.is_some_and(|path| path.step.saturating_abs() > path.spread)
 }
 
 /// How a value changes from one iteration to the next, and how far its elements lie apart.
@@ -244,7 +244,10 @@ impl Walk<'_> {
         if module.has(op, Traits::ADDS) {
             let of = BinaryOp::new(module, op);
             let (one, two) = (self.value(of.lhs())?, self.value(of.rhs())?);
-            return Some(Path { step: one.step + two.step, spread: one.spread + two.spread });
+            return Some(Path {
+                step: one.step.checked_add(two.step)?,
+                spread: one.spread.checked_add(two.spread)?,
+            });
         }
         if module.is(op, &MULI) {
             let of = BinaryOp::new(module, op);
@@ -252,7 +255,7 @@ impl Walk<'_> {
             let path = self.value(of.lhs())?;
             return Some(Path {
                 step: path.step.checked_mul(by)?,
-                spread: path.spread.checked_mul(by.abs())?,
+                spread: path.spread.checked_mul(by.checked_abs()?)?,
             });
         }
         moves(module, op).then(|| self.value(UnaryOp::new(module, op).src()))?
@@ -323,7 +326,7 @@ impl Form {
         let Some(distance) = other.constant.checked_sub(self.constant) else { return false };
         let reach = if distance > 0 { self.spread } else { other.spread };
         self.scalars == other.scalars
-            && distance.abs() > reach
-            && distance.abs() + self.spread.max(other.spread) < FARTHEST
+            && distance.saturating_abs() > reach
+            && distance.saturating_abs().saturating_add(self.spread.max(other.spread)) < FARTHEST
     }
 }

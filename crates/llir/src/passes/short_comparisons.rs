@@ -98,17 +98,22 @@ fn compared(function: &Function, inst: Inst) -> Option<(Sides, Compared)> {
     };
     let constant = x.1 - y.1;
     let is_known = [x.0, y.0].iter().any(|&value| function.constant(value).is_some());
-    (constant.abs() < LIMIT && !is_known).then_some(([x.0, y.0], Compared { inst, constant, predicate }))
+    (is_near(constant) && !is_known).then_some(([x.0, y.0], Compared { inst, constant, predicate }))
 }
 
 /// A value as another one and a small constant.
 fn sum(function: &Function, value: Value) -> (Value, i64) {
     let parts = || {
         let data = function.defining(value).filter(|data| data.op == Op::ADD)?;
-        let constant = int(function, data.operands[1]).filter(|constant| constant.abs() < LIMIT)?;
+        let constant = int(function, data.operands[1]).filter(|&constant| is_near(constant))?;
         Some((data.operands[0], constant))
     };
     parts().unwrap_or((value, 0))
+}
+
+/// The least number has no absolute value.
+fn is_near(constant: i64) -> bool {
+    constant.unsigned_abs() < LIMIT as u64
 }
 
 fn is_small(function: &Function, value: Value) -> bool {

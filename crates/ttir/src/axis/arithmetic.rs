@@ -276,8 +276,10 @@ pub(super) fn and(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo
     if let Some(value) = pair.left.constant {
         return or_constant(module, op, Some(value & mask), AxisInfo::unknown(pair.rank()));
     }
-    if mask >= 0 && (mask + 1).count_ones() == 1 {
-        let divisor = AxisInfo { divisibility: pair.dims(|_| divisor_of(mask + 1)), ..pair.right.clone() };
+    // The greatest number is such a mask, and what lies above it has no sign.
+    if mask >= 0 && (mask as u64 + 1).is_power_of_two() {
+        let divisor = divisor_of(mask.wrapping_add(1));
+        let divisor = AxisInfo { divisibility: pair.dims(|_| divisor), ..pair.right.clone() };
         let pair = Pair { left: pair.left, right: divisor };
         return Some(AxisInfo { non_negative: true, ..remainder(&pair) });
     }

@@ -87,7 +87,7 @@ impl Chunks<'_, '_> {
         }
         let (a, b) = (self.affine(a)?, self.affine(b)?);
         let base = self.b.sub(a.base, b.base);
-        let lanes = a.lanes.add(&b.lanes.map(|lane| -lane));
+        let lanes = a.lanes.add(&b.lanes.map(i64::wrapping_neg));
         Some(Val::Affine(Affine { base, linear: a.linear.add(&b.linear.scale(-1)), lanes }))
     }
 
@@ -221,7 +221,7 @@ impl Chunks<'_, '_> {
         let [from, to] = [index.base, limit.base].map(|value| self.b.resize_signed(value, Type::I64));
         let end = self.distance(elems.operands[0], from, to);
         let mut linear = limit.linear.add(&index.linear.scale(-1));
-        let more = self.b.i64(std::mem::take(&mut linear.constant) + after);
+        let more = self.b.i64(std::mem::take(&mut linear.constant).wrapping_add(after));
         let end = Some(self.b.add(end, more));
         let window = match is_end {
             true => Window { start: None, count: end, linear },

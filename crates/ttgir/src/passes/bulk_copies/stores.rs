@@ -236,12 +236,12 @@ fn lie_apart(module: &Module, store: Op, other: Op) -> bool {
     shape(module.ty(two.block())) == sizes
         && pairs.into_iter().any(|((&one, &two), &size)| {
             let ((base, from), (other, to)) = (moved(module, one), moved(module, two));
-            base == other && (from - to).abs() >= size && (from - to).abs() < MOST
+            base == other && (size as u64..MOST).contains(&from.abs_diff(to))
         })
 }
 
 /// The most elements between two boxes that count as apart: sums of 32 bits may wrap around.
-const MOST: i64 = 1 << 30;
+const MOST: u64 = 1 << 30;
 
 /// A number as another one, if it is none by itself, and a constant that is added to it.
 fn moved(module: &Module, value: Value) -> (Option<Value>, i64) {
@@ -250,7 +250,7 @@ fn moved(module: &Module, value: Value) -> (Option<Value>, i64) {
     }
     let sum = module.def_op(value).filter(|&op| module.is(op, &ADDI));
     let parts = sum.map(|op| BinaryOp::new(module, op));
-    let by = |sum: BinaryOp<'_>| int_value(module, sum.rhs()).filter(|by| by.abs() < MOST);
+    let by = |sum: BinaryOp<'_>| int_value(module, sum.rhs()).filter(|by| by.unsigned_abs() < MOST);
     match parts.and_then(|sum| Some((sum.lhs(), by(sum)?))) {
         Some((from, by)) => (Some(from), by),
         None => (Some(value), 0),
