@@ -179,6 +179,14 @@ def passes_on(x, out, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def waits_for_the_launch_before(x, out, BLOCK: tl.constexpr):
+    tl.inline_asm_elementwise("griddepcontrol.wait; // dummy $0", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
+    tl.inline_asm_elementwise("griddepcontrol.launch_dependents; bar.sync 0;", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
+    at = tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at) + 1)
+
+
+@triton.jit
 def reversed_runs(x, y, bytes_out, halves_out, M: tl.constexpr, N: tl.constexpr, WAY: tl.constexpr):
     rows, columns = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
     at = rows * N + columns
@@ -220,6 +228,13 @@ def test_a_barrier_is_one_elsewhere(engine):
     x, out = np.arange(256, dtype=np.int32), np.zeros(256, np.int32)
     passes_on[(1, )](x, out, 256)
     assert np.array_equal(x, 2 * np.arange(256)[::-1])
+
+
+@pytest.mark.parametrize("interpret", [False, True])
+def test_barriers_and_launches_that_wait_for_each_other_run_where_they_never_overlap(interpret):
+    x, out = np.arange(256, dtype=np.int32), np.zeros(256, np.int32)
+    triton.jit(waits_for_the_launch_before.fn, interpret=interpret)[(1, )](x, out, 256)
+    assert np.array_equal(out, np.arange(1, 257))
 
 
 @pytest.mark.parametrize("text", [

@@ -6,8 +6,9 @@
 //! ```
 //!
 //! Texts of one instruction, from the first operand on in order, whose types are those of the operands; the barrier of
-//! a program, `bar.sync 0;`, whose result nobody reads; and straight code on registers ([`sequence`]). Everything else
-//! stays, and targets without PTX refuse it. An approximation becomes the function that it approximates.
+//! a program, `bar.sync 0;`, and what launches say to each other, `griddepcontrol.wait;`, whose results mean nothing; and
+//! straight code on registers ([`sequence`]). Everything else stays, and targets without PTX refuse it. An approximation
+//! becomes the function that it approximates.
 
 mod bits;
 mod compute;
@@ -90,10 +91,12 @@ fn replace(module: &mut Module, op: Op) -> bool {
     let of = InlineAsmOp::new(module, op);
     let (args, results) = (of.args().to_vec(), module.results(op).to_vec());
     let [result] = results[..] else { return false };
-    if is_barrier(of.asm_string()) && args.is_empty() && module.is_unused(result) {
-        let attrs = memory::BarrierOp::attrs(memory::BarrierScope::All);
-        Builder::before(module, op).build_effect(&memory::BARRIER, &[], &attrs);
-        module.erase(op);
+    let is_number = ttir::types::pointee(module.ty(result)).is_none();
+    if args.is_empty()
+        && is_number
+        && let Some(effects) = effects(of.asm_string())
+    {
+        put_effects(module, op, &effects);
         return true;
     }
     let Some((name, types)) = instruction(of.asm_string(), args.len()) else { return false };
@@ -117,11 +120,47 @@ fn replace(module: &mut Module, op: Op) -> bool {
     true
 }
 
-/// Whether a text is the barrier that all lanes of a program meet at.
-fn is_barrier(text: &str) -> bool {
-    let text = text.trim().trim_end_matches(';');
-    let words: Vec<&str> = text.split_whitespace().collect();
-    matches!(words[..], ["bar.sync" | "barrier.sync" | "barrier.sync.aligned" | "bar.cta.sync", "0"])
+/// What an instruction without registers does.
+enum Effect {
+    /// The barrier that all lanes of a program meet at.
+    Barrier,
+    /// It waits for the launch before, or lets the next one begin. Where there is no PTX, launches never overlap.
+    Launch,
+}
+
+/// Puts what instructions do in place of a text, whose result none of them writes: it has no meaning, and is zero.
+fn put_effects(module: &mut Module, op: Op, effects: &[Effect]) {
+    let result = module.result(op, 0);
+    let (ty, is_used) = (module.ty(result), !module.is_unused(result));
+    let mut builder = Builder::before(module, op);
+    for _ in effects.iter().filter(|effect| matches!(effect, Effect::Barrier)) {
+        let attrs = memory::BarrierOp::attrs(memory::BarrierScope::All);
+        builder.build_effect(&memory::BARRIER, &[], &attrs);
+    }
+    if is_used {
+        let nothing = constant::build(&mut builder, ty, 0);
+        module.replace_uses(result, nothing);
+    }
+    module.erase(op);
+}
+
+/// What the instructions of a text do, if none has a register.
+fn effects(text: &str) -> Option<Vec<Effect>> {
+    let text = text::parse(text)?;
+    let effect = |instruction: &text::Instruction| {
+        let words = instruction.words.join(".");
+        match (words.as_str(), &instruction.operands[..]) {
+            _ if instruction.guard.is_some() => None,
+            (
+                "bar.sync" | "barrier.sync" | "barrier.sync.aligned" | "bar.cta.sync",
+                [text::Operand::Number(0)],
+            ) => Some(Effect::Barrier),
+            ("griddepcontrol.wait" | "griddepcontrol.launch_dependents", []) => Some(Effect::Launch),
+            _ => None,
+        }
+    };
+    let effects: Vec<Effect> = text.instructions.iter().map(effect).collect::<Option<_>>()?;
+    (!effects.is_empty()).then_some(effects)
 }
 
 impl Meaning {
@@ -232,6 +271,19 @@ mod tests {
             for ty in *types {
                 assert_eq!(super::split(&format!("{name}.rn.{ty}")), Some((*name, *ty)));
             }
+        }
+    }
+
+    #[test]
+    fn effects_of_texts_are_known() {
+        let count = |text: &str| super::effects(text).map(|effects| effects.len());
+        assert_eq!(count("bar.sync 0;"), Some(1));
+        assert_eq!(count("griddepcontrol.wait; // dummy $0"), Some(1));
+        assert_eq!(count("griddepcontrol.launch_dependents; /* and */ bar.sync 0"), Some(2));
+        for text in
+            ["", "ret;", "bar.sync 1;", "@p bar.sync 0;", "bar.sync 0, 64;", "griddepcontrol.wait $0;"]
+        {
+            assert_eq!(count(text), None, "{text}");
         }
     }
 

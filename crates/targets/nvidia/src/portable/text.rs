@@ -138,9 +138,10 @@ fn instruction(text: &str) -> Option<Instruction> {
         }
         None => (None, text),
     };
-    let (name, operands) = text.split_once(char::is_whitespace)?;
+    let (name, operands) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let words = name.split('.').map(str::to_owned).collect();
-    Some(Instruction { guard, words, operands: operand_list(operands)? })
+    let operands = if operands.is_empty() { Vec::new() } else { operand_list(operands)? };
+    Some(Instruction { guard, words, operands })
 }
 
 fn operand_list(text: &str) -> Option<Vec<Operand>> {
@@ -240,7 +241,6 @@ mod tests {
             "{ add.s32 $0, $1, 1;",
             "{ .reg .b32 a; } { .reg .b32 a; }",
             ".local .b32 a;",
-            "ret;",
             "add.s32 $0, $1, 1..5;",
             "add.f32 $0, $1, 0f3F8;",
             "add.f32 $0, $1, 0f+3F80000;",
