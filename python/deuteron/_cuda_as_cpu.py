@@ -55,7 +55,7 @@ def _mode(torch):
     from torch.overrides import TorchFunctionMode
 
     from ._addresses import note
-    from ._cuda_functions import histc
+    from ._cuda_functions import histc, product
 
     is_cuda = torch.Tensor.is_cuda.__get__
     histograms = (torch.histc, torch.Tensor.histc)
@@ -77,6 +77,9 @@ def _mode(torch):
             kwargs = kwargs or {}
             if func in histograms and args and not args[0].is_floating_point():
                 return histc(torch, *args, **kwargs)
+            wider = product(torch, func, args, kwargs)
+            if wider is not None:
+                return func(*wider[0], **wider[1])
             if "device" in kwargs:
                 kwargs = {**kwargs, "device": _mapped_device(kwargs["device"])}
             if kwargs.get("pin_memory"):

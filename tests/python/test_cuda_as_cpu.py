@@ -148,6 +148,24 @@ def test_histograms_of_integers(python):
     assert done.stdout == "[1.0, 3.0, 1.0, 1.0]\n", done.stderr
 
 
+def test_products_of_another_type_than_their_operands(python):
+    code = textwrap.dedent("""\
+        import torch
+        x = torch.full((2, 3), 1.0078125, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+        y = torch.full((3, 2), 1.0078125, device="cuda", dtype=torch.bfloat16)
+        exact, added = 3 * 1.0078125**2, torch.full((2, 2), 0.5, device="cuda")
+        for wide in (torch.mm(x, y, out_dtype=torch.float32), torch.mm(x, y, torch.float32),
+                     torch.mm(input=x, mat2=y, out_dtype=torch.float32), torch.bmm(x[None], y[None], out_dtype=torch.float32)[0]):
+            assert wide.dtype == torch.float32 and wide.flatten().tolist() == [exact] * 4, wide
+        sums = torch.addmm(added, x, y, out_dtype=torch.float32), torch.baddbmm(added[None], x[None], y[None], torch.float32, alpha=2)[0]
+        assert [total.flatten().tolist() for total in sums] == [[0.5 + exact] * 4, [0.5 + 2 * exact] * 4], sums
+        wide.sum().backward()
+        print(torch.mm(x, y).dtype, x.grad.dtype)
+        """)
+    done = python("-m", "deuteron", "--cuda-as-cpu", "-c", code)
+    assert done.stdout == "torch.bfloat16 torch.bfloat16\n", done.stderr
+
+
 def test_operators_that_are_registered_for_cuda(python):
     code = textwrap.dedent("""\
         import torch
