@@ -57,6 +57,19 @@ def test_differences_from_the_least_number(engine):
 
 
 @triton.jit
+def far_remainders(p, out, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK).to(tl.int64)
+    places = at % -9223372036854775808
+    tl.store(out + places, tl.load(p + places, mask=places != -129), mask=(places == 32) | (at < 20))
+
+
+def test_remainders_by_the_least_number(engine):
+    x, out = np.arange(64, dtype=np.int32), np.zeros(64, np.int32)
+    far_remainders[(1, )](x, out, 64)
+    assert np.array_equal(out, np.where((x == 32) | (x < 20), x, 0))
+
+
+@triton.jit
 def far_places(out, n, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     for i in range(0, n):

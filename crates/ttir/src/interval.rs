@@ -171,10 +171,10 @@ fn shifted(module: &Module, op: Op, depth: u32) -> Option<Interval> {
 
 /// What is left of a division by a positive number, or of a mask that is not negative.
 fn remainder(of: Option<Interval>, by: Interval, divides: bool) -> Option<Interval> {
-    let most = if divides { by.high - 1 } else { by.high };
     if by.low < i64::from(divides) {
         return None;
     }
+    let most = by.high - i64::from(divides);
     match of {
         Some(of) if of.low >= 0 => Some(Interval { low: 0, high: most.min(of.high) }),
         _ if divides => Some(Interval { low: -most, high: most }),

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Texts of one instruction, from the first operand on in order, whose types are those of the operands; the barrier of
-//! a program, `bar.sync 0;`, and what launches say to each other, `griddepcontrol.wait;`, whose results mean nothing; and
-//! straight code on registers ([`sequence`]). Everything else stays, and targets without PTX refuse it. An approximation
-//! becomes the function that it approximates.
+//! a program, `bar.sync 0;`, and what launches say to each other, `griddepcontrol.wait;`, whose results mean nothing;
+//! and straight code on registers ([`sequence`]). Everything else stays, and targets without PTX refuse it. An
+//! approximation becomes the function that it approximates.
 
 mod bits;
 mod compute;
