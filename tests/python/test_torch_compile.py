@@ -257,6 +257,41 @@ def test_machine_code_lies_where_torch_looks_for_it(python, tmp_path):
     python("-m", "deuteron", "-c", textwrap.dedent(code), env=env)
 
 
+ARTIFACTS = textwrap.dedent("""\
+    import sys, torch, torch._inductor.config as config
+    from torch_compile_kernels import add_kernel
+    config.cpu_backend, config.compile_threads = "triton", 1
+    if sys.argv[1] == "load":
+        import triton
+        triton.knobs.compilation.listener = lambda cache_hit, **_: cache_hit or print("compiled")
+        torch.compiler.load_cache_artifacts(open("artifacts", "rb").read())
+
+    def f(x, y):
+        z = torch.empty_like(x)
+        add_kernel[(4, )](x, y, z, x.numel(), BLOCK=32)
+        return z.softmax(-1), x.sum(0).sin()
+
+    x = torch.randn(3, 33)
+    for found, expected in zip(torch.compile(f)(x, x), ((x + x).softmax(-1), x.sum(0).sin())):
+        torch.testing.assert_close(found, expected)
+    if sys.argv[1] == "save":
+        open("artifacts", "wb").write(torch.compiler.save_cache_artifacts()[0])
+    print("right")
+    """)
+
+
+def test_kernels_travel_with_the_artifacts_of_torch(python, tmp_path):
+    """A machine that is handed what torch keeps compiles nothing."""
+    program = tmp_path / "program.py"
+    program.write_text(ARTIFACTS)
+    path = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
+    for verb in ("save", "load"):
+        env = {"PYTHONPATH": path, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / verb), "TRITON_CACHE_DIR": str(tmp_path / verb / "kernels"),
+               "DEUTERON_CACHE_DIR": str(tmp_path / verb / "own")}
+        done = python("-m", "deuteron", program, verb, env=env, cwd=tmp_path)
+        assert done.stdout == "right\n", done.stderr
+
+
 def test_output_code_is_logged(python, tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import torch, torch._inductor.config as config\nconfig.cpu_backend = 'triton'\nx = torch.randn(9)\n"

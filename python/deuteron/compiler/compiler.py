@@ -3,7 +3,7 @@
 import os
 import sys
 
-from .. import _core
+from .. import _core, knobs
 from ..backends.compiler import GPUTarget
 
 __all__ = ["ASTSource", "CompiledKernel", "IRSource", "LazyDict", "compile", "get_cache_key", "make_backend",
@@ -211,12 +211,21 @@ def compile(src, target=None, options=None, _env_vars=None):
     target = None if target is None else tuple(target)
     options = dict(options or {})
     if isinstance(src, ASTSource):
-        kernel = _core.compile(src.fn, src.signature, src.constants, src.attrs, target, options)
+        kernel = _core.compile(src.fn, src.signature, src.constants, src.attrs, target, options, _folder_of_torch())
         _keep_binary(kernel)
         return kernel
     if not isinstance(src, IRSource):
         src = IRSource(src)
     return _core.compile_ir(src.ext, src.path, src.src, target, {**options, **src.parse_options()})
+
+
+def _folder_of_torch():
+    """Where ``torch.compile`` takes files of kernels from, for its own cache, and puts them that come from another machine: the
+    entries of kernels travel there with them. None in other processes."""
+    if "torch._inductor.runtime.triton_heuristics" not in sys.modules:
+        return None
+    # torch reads this variable alone, whatever else says where kernels are kept.
+    return os.environ.get("TRITON_CACHE_DIR") or knobs.cache.dir
 
 
 def _keep_binary(kernel):

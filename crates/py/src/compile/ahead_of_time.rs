@@ -17,13 +17,14 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::{Bound, PyAny, PyResult, Python, pyfunction};
 use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyString, PyStringMethods, PyTuple, PyTupleMethods};
 use runtime::knobs::Settings;
+use std::path::PathBuf;
 use std::sync::Arc;
 use target::GivenStage;
 use ttir::ops::func::{DIVISIBILITY, POINTER_RANGE};
 
 /// Compiles a function for a signature of types.
 #[pyfunction]
-#[pyo3(signature = (function, signature, constexprs=None, attrs=None, target=None, options=None))]
+#[pyo3(signature = (function, signature, constexprs=None, attrs=None, target=None, options=None, carried=None))]
 pub(crate) fn compile<'py>(
     function: &Bound<'py, JitFunction>,
     signature: &Bound<'py, PyDict>,
@@ -31,6 +32,7 @@ pub(crate) fn compile<'py>(
     attrs: Option<&Bound<'py, PyDict>>,
     target: Option<&Bound<'py, PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
+    carried: Option<PathBuf>,
 ) -> PyResult<Bound<'py, CompiledKernel>> {
     let py = function.py();
     let target = target_of(py, target)?;
@@ -47,7 +49,7 @@ pub(crate) fn compile<'py>(
         )?,
     )?
     .unbind();
-    let (kernel, _) = guard(|| build::compile(function, args, options, target, registry))?;
+    let (kernel, _) = guard(|| build::compile_carried(function, args, options, target, registry, carried))?;
     let compiled = Bound::new(py, CompiledKernel::new(Arc::clone(&kernel), source.clone_ref(py), None))?;
     let state = KernelState::new(Arc::clone(&kernel), source, compiled.get().name().to_owned());
     compiled.getattr("__dict__")?.set_item("_state", Bound::new(py, state)?)?;

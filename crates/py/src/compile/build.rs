@@ -12,6 +12,7 @@ use pyo3::types::PyAnyMethods;
 use runtime::RuntimeError;
 use runtime::compile::{Job, Kernel};
 use runtime::knobs::Settings;
+use std::path::PathBuf;
 use std::sync::Arc;
 use target::{CompileOptions, Target};
 
@@ -24,6 +25,23 @@ pub(crate) fn compile(
     registry: Registry,
 ) -> PyResult<(Arc<Kernel>, Vec<UsedGlobal>)> {
     let (kernel, used) = run(function, args, options, target, registry, runtime::compile::compile)?;
+    warn(function.py(), &kernel)?;
+    Ok((kernel, used))
+}
+
+/// The same, with the folder in which the entries of kernels travel, if they do.
+pub(super) fn compile_carried(
+    function: &Bound<'_, JitFunction>,
+    args: Vec<ArgSpec>,
+    options: CompileOptions,
+    target: Arc<dyn Target>,
+    registry: Registry,
+    carried_dir: Option<PathBuf>,
+) -> PyResult<(Arc<Kernel>, Vec<UsedGlobal>)> {
+    let (kernel, used) = run(function, args, options, target, registry, |job, settings| {
+        let settings = Settings { carried_dir: carried_dir.clone(), ..settings.clone() };
+        runtime::compile::compile(job, &settings)
+    })?;
     warn(function.py(), &kernel)?;
     Ok((kernel, used))
 }

@@ -15,6 +15,7 @@
 //! ([`Store::lock_entry`]); nothing else needs a lock. Left out: what a key is made of (`compile.rs` says that) and
 //! what a payload means.
 
+mod carried;
 mod entry_lock;
 mod key;
 mod store;

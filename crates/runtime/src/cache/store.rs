@@ -1,9 +1,12 @@
 //! Reading and writing entries.
 
 use super::{Key, sweep};
+use rustc_hash::FxHashSet;
+use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -95,6 +98,8 @@ pub struct Store {
     writes: AtomicU64,
     /// Whether it was said that entries cannot be written.
     complained: AtomicBool,
+    /// Folders of kernels that were looked into, see [`Store::carried`].
+    pub(super) seen: Mutex<FxHashSet<OsString>>,
 }
 
 impl Store {
@@ -119,7 +124,13 @@ impl Store {
             })?;
             check_private(folder)?;
         }
-        Ok(Store { root, limit, writes: AtomicU64::new(0), complained: AtomicBool::new(false) })
+        Ok(Store {
+            root,
+            limit,
+            writes: AtomicU64::new(0),
+            complained: AtomicBool::new(false),
+            seen: Mutex::default(),
+        })
     }
 
     /// The folder that holds the entries.
@@ -312,7 +323,7 @@ fn open_without_links(path: &Path) -> io::Result<File> {
 }
 
 /// Makes a folder, and those above it, that only its owner may enter.
-fn make_private(folder: &Path) -> io::Result<()> {
+pub(super) fn make_private(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

@@ -9,7 +9,7 @@ use crate::knobs::Settings;
 use crate::machine::target_named;
 use crate::trace::{self, Answered};
 use rustc_hash::FxHashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use target::{Artifact, CompileOptions, Stage, TargetFacts};
 
@@ -99,6 +99,27 @@ pub fn label(payload: &[u8]) -> Option<Label> {
     postcard::from_bytes::<(Label, Artifact)>(payload).ok().map(|(label, _)| label)
 }
 
+/// Takes over what stands in folders of kernels below `folder`, see [`Store::carried`].
+pub(super) fn take_carried(store: &Store, folder: &Path) {
+    for (kind, key, payload) in store.carried(folder) {
+        match kind {
+            EntryKind::Kernel => {
+                store.keep(kind, &key, &payload);
+            }
+            EntryKind::Dependencies => {
+                let all: Vec<Vec<Answered>> = postcard::from_bytes(&payload).unwrap_or_default();
+                all.into_iter().rev().for_each(|steps| remember(store, &key, steps));
+            }
+            EntryKind::Tuning => {}
+        }
+    }
+}
+
+/// Puts the entries of a kernel into its folder below `folder`, see [`Store::carry`].
+pub(super) fn carry(store: &Store, folder: &Path, key: &Key, hash: &Key) {
+    store.carry(folder, hash, &[(EntryKind::Kernel, hash), (EntryKind::Dependencies, key)]);
+}
+
 /// The kernel of that name.
 pub(super) fn read(store: &Store, hash: &Key) -> Option<Artifact> {
     let payload = store.read(EntryKind::Kernel, hash)?;
@@ -122,6 +143,11 @@ pub(super) fn keep(
     if !write(store, hash, artifact, label, settings) {
         return;
     }
+    remember(store, key, steps);
+}
+
+/// Adds what a kernel depends on to what is known for its text.
+fn remember(store: &Store, key: &Key, steps: Vec<Answered>) {
     let mut all = alternatives(store, key);
     all.retain(|other| *other != steps);
     all.insert(0, steps);

@@ -174,10 +174,20 @@ fn compile_alone(
     let store = disk::store(settings);
     let kept = store.as_deref().filter(|_| !settings.must_compile(name));
     let find = || kept.and_then(|store| disk::find(store, key, job));
-    let from_cache =
-        |(hash, artifact)| Ok(Kernel::new(&job.target, &job.options, artifact, hash, kernel::Source::Cache));
+    let carry = |hash: &Key| {
+        if let (Some(store), Some(folder)) = (store.as_deref(), &settings.carried_dir) {
+            disk::carry(store, folder, key, hash);
+        }
+    };
+    let from_cache = |(hash, artifact)| {
+        carry(&hash);
+        Ok(Kernel::new(&job.target, &job.options, artifact, hash, kernel::Source::Cache))
+    };
     if let Some(found) = find() {
         return from_cache(found);
+    }
+    if let (Some(store), Some(folder)) = (kept, &settings.carried_dir) {
+        disk::take_carried(store, folder);
     }
     let _lock = kept.and_then(|store| store.lock_entry(key, PATIENCE));
     if let Some(found) = find() {
@@ -192,6 +202,7 @@ fn compile_alone(
     if let (Some(store), Some(steps)) = (store.as_deref(), steps) {
         let label = Label::new(&artifact, &job.target.facts(), &job.options);
         disk::keep(store, key, &hash, steps, (&artifact, label), settings);
+        carry(&hash);
     }
     Ok(Kernel::new(&job.target, &job.options, artifact, hash, kernel::Source::Compiled(report)))
 }

@@ -190,6 +190,36 @@ fn an_error_is_not_kept() {
     assert_eq!(object(&bench.run("def kernel(x): pass", "m", &Numbers::with("N", 9), int())), 9);
 }
 
+#[test]
+fn a_kernel_whose_folder_came_from_elsewhere_is_not_compiled() {
+    let (here, there) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let bench = |dir: &tempfile::TempDir| {
+        let mut bench = Bench::new(&dir.path().join("own"));
+        bench.settings.carried_dir = Some(dir.path().join("kernels"));
+        bench
+    };
+    let (one, other) = (bench(&here), bench(&there));
+    let source = "def kernel(x): pass";
+    for number in [3, 4] {
+        one.run(source, "m", &Numbers::with("N", number), int());
+    }
+    let from = std::fs::read_dir(here.path().join("kernels")).expect("folders of kernels");
+    for folder in from.map(|folder| folder.expect("a folder").path()) {
+        let to = there.path().join("kernels").join(folder.file_name().expect("a name"));
+        std::fs::create_dir_all(&to).expect("makes a folder");
+        for file in std::fs::read_dir(&folder).expect("files").map(|file| file.expect("a file").path()) {
+            std::fs::copy(&file, to.join(file.file_name().expect("a name"))).expect("copies");
+        }
+    }
+    for number in [4, 3] {
+        let kernel = other.run(source, "m", &Numbers::with("N", number), int());
+        assert_eq!(object(&kernel), number);
+        assert!(kernel.from_cache);
+    }
+    assert_eq!(object(&other.run(source, "m", &Numbers::with("N", 5), int())), 5);
+    assert_eq!(other.built.load(Ordering::Relaxed), 1);
+}
+
 /// Compiles one slow kernel from threads at the same time, each with its owner.
 fn compile_at_once(bench: &Bench, owners: &[u64]) {
     let globals = Numbers::with("N", 4);

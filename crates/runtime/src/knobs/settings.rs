@@ -65,6 +65,8 @@ pub struct Settings {
     pub cache_dir: Option<PathBuf>,
     /// `cache.limit`.
     pub cache_limit: u64,
+    /// Where kernels have folders that travel; no knob, but what the caller of the compile says.
+    pub carried_dir: Option<PathBuf>,
     /// `compilation.time_passes`.
     pub time_passes: bool,
     /// `compilation.dump_passes`: a kernel's name, or that of all.
@@ -103,6 +105,7 @@ impl Settings {
             override_dir: if flag("compilation", "override") { dir("override_dir") } else { None },
             cache_dir: if flag("cache", "enabled") { dir("dir") } else { None },
             cache_limit: number("cache", "limit").max(0).unsigned_abs(),
+            carried_dir: None,
             time_passes: flag("compilation", "time_passes"),
             dump_passes: opt_text("compilation", "dump_passes"),
             dump_llir: opt_text("compilation", "dump_llir"),
