@@ -66,6 +66,19 @@ def launch(kernel, a, b, c, block_k=32, batch=1):
     return product[grid](a, b, c, m, n, k, a.stride(0), b.stride(0), c.stride(-2), BLOCK, block_k, store, num_stages=3)
 
 
+@triton.jit
+def product_of_tile(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_bk, stride_cm, row, column, BLOCK: tl.constexpr, BLOCK_K: tl.constexpr):
+    offs_m, offs_n = row * BLOCK + tl.arange(0, BLOCK), column * BLOCK + tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
+    for start in range(0, K, BLOCK_K):
+        at = start + tl.arange(0, BLOCK_K)
+        a = tl.load(a_ptr + offs_m[:, None] * stride_am + at[None, :], mask=(offs_m < M)[:, None] & (at < K)[None, :], other=0.0)
+        b = tl.load(b_ptr + at[:, None] * stride_bk + offs_n[None, :], mask=(at < K)[:, None] & (offs_n < N)[None, :], other=0.0)
+        total = tl.dot(a, b, total)
+    c_ptrs = c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :]
+    tl.store(c_ptrs, total.to(c_ptr.dtype.element_ty), mask=(offs_m < M)[:, None] & (offs_n < N)[None, :])
+
+
 def plane_of(turned):
     """A fresh kernel over planes of tiles, each of whose programs also counts itself where nobody else does."""
 
@@ -74,15 +87,7 @@ def plane_of(turned):
         x, y, z = tl.program_id(0), tl.program_id(1), tl.program_id(2)
         row, column = (y, x) if TURNED else (x, y)
         c_ptr += z * M * stride_cm
-        offs_m, offs_n = row * BLOCK + tl.arange(0, BLOCK), column * BLOCK + tl.arange(0, BLOCK)
-        total = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
-        for start in range(0, K, BLOCK_K):
-            at = start + tl.arange(0, BLOCK_K)
-            a = tl.load(a_ptr + offs_m[:, None] * stride_am + at[None, :], mask=(offs_m < M)[:, None] & (at < K)[None, :], other=0.0)
-            b = tl.load(b_ptr + at[:, None] * stride_bk + offs_n[None, :], mask=(at < K)[:, None] & (offs_n < N)[None, :], other=0.0)
-            total = tl.dot(a, b, total)
-        c_ptrs = c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :]
-        tl.store(c_ptrs, total.to(c_ptr.dtype.element_ty), mask=(offs_m < M)[:, None] & (offs_n < N)[None, :])
+        product_of_tile(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_bk, stride_cm, row, column, BLOCK, BLOCK_K)
         number = (z * tl.num_programs(1) + y) * tl.num_programs(0) + x
         tl.store(seen_ptr + number, tl.num_programs(2) * 10000 + number)
 
@@ -184,15 +189,7 @@ def lines_of(turned):
             row, column = pid % tl.cdiv(M, BLOCK), pid // tl.cdiv(M, BLOCK)
         else:
             row, column = pid // tl.cdiv(N, BLOCK), pid % tl.cdiv(N, BLOCK)
-        offs_m, offs_n = row * BLOCK + tl.arange(0, BLOCK), column * BLOCK + tl.arange(0, BLOCK)
-        total = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
-        for start in range(0, K, BLOCK_K):
-            at = start + tl.arange(0, BLOCK_K)
-            a = tl.load(a_ptr + offs_m[:, None] * stride_am + at[None, :], mask=(offs_m < M)[:, None] & (at < K)[None, :], other=0.0)
-            b = tl.load(b_ptr + at[:, None] * stride_bk + offs_n[None, :], mask=(at < K)[:, None] & (offs_n < N)[None, :], other=0.0)
-            total = tl.dot(a, b, total)
-        c_ptrs = c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :]
-        tl.store(c_ptrs, total.to(c_ptr.dtype.element_ty), mask=(offs_m < M)[:, None] & (offs_n < N)[None, :])
+        product_of_tile(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_bk, stride_cm, row, column, BLOCK, BLOCK_K)
         tl.store(seen_ptr + row * 100 + column, 1)
 
     return triton.jit(product), turned

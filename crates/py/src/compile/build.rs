@@ -24,9 +24,7 @@ pub(crate) fn compile(
     target: Arc<dyn Target>,
     registry: Registry,
 ) -> PyResult<(Arc<Kernel>, Vec<UsedGlobal>)> {
-    let (kernel, used) = run(function, args, options, target, registry, runtime::compile::compile)?;
-    warn(function.py(), &kernel)?;
-    Ok((kernel, used))
+    compile_carried(function, args, options, target, registry, None)
 }
 
 /// The same, with the folder in which the entries of kernels travel, if they do.

@@ -41,8 +41,9 @@ pub(super) unsafe fn launch(kernel: &Module, blocks: Grid, launch: &Launch<'_>) 
     let args: SmallVec<[u64; 16]> = launch.args.iter().copied().chain(counts).collect();
     let resident = Cuda::residency(kernel).map_or(u64::MAX, Residency::programs);
     let fewer = looped.started(resident, blocks);
-    if looped.looped(blocks) > u64::from(i32::MAX as u32 - fewer[0].min(i32::MAX as u32)) {
-        return Err(too_many(looped.looped(blocks)));
+    let programs = looped.looped(blocks);
+    if programs.saturating_add(fewer[0].into()) > i32::MAX as u64 {
+        return Err(too_many(programs));
     }
     // SAFETY: as the caller promises; the words behind the arguments are the parameters behind those of the signature.
     unsafe { start(kernel, fewer, &Launch { args: &args, ..*launch }) }
