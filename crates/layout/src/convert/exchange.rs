@@ -6,6 +6,7 @@
 //! lane; so all that depends on the lane are two xors of register numbers, before and after, and each is a few rows of
 //! selects. `A` exists always: lane bits are taken one by one, each with a choice of registers that makes it read a
 //! direction no earlier bit reads; where that is impossible the destination gets another register to be dropped.
+//! Of two such maps, one that keeps rounds fixed xors and one that is zero where it can be, the cheaper is taken.
 
 use super::{Columns, ConvertFacts};
 use crate::matrix::{Echelon, apply, kernel};
@@ -156,8 +157,28 @@ pub(crate) fn is_possible(src: &Columns, dst: &Columns) -> bool {
     all.all(|element| in_warp.solve(element).is_some())
 }
 
-/// The conversion as an exchange within warps, if every warp has what it needs.
-pub(crate) fn plan(src: &Columns, dst: &Columns) -> Option<Exchange> {
+/// The conversion as the cheapest exchange within warps, if every warp has what it needs.
+pub(crate) fn plan(src: &Columns, dst: &Columns, cost: impl Fn(&Exchange) -> u32) -> Option<Exchange> {
+    let near = plan_with(src, dst, Reads::FixedXor)?;
+    if near.selects() == 0 {
+        return Some(near);
+    }
+    let direct = plan_with(src, dst, Reads::Direct)?;
+    Some(if cost(&direct) < cost(&near) { direct } else { near })
+}
+
+/// How lane bits choose what they read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    /// As if each lane stood still, where destination registers make up for that: rounds are fixed xors of the lane
+    /// number.
+    FixedXor,
+    /// What the lane's own register is to hold, with no more registers than conflicts ask for: where all lanes want
+    /// the same, a round is a broadcast and nothing is selected.
+    Direct,
+}
+
+fn plan_with(src: &Columns, dst: &Columns, how: Reads) -> Option<Exchange> {
     let place = Place { registers: src.register.len() as u32 };
     let held: Vec<u64> = src.register.iter().chain(&src.lane).copied().collect();
     let in_registers = Echelon::new(&src.register);
@@ -178,7 +199,7 @@ pub(crate) fn plan(src: &Columns, dst: &Columns) -> Option<Exchange> {
     let above = dst.warp.iter().zip(&src.warp).map(|(to, from)| to ^ from).chain(dst.block.iter().copied());
     let warps: Vec<u64> = above.map(find).collect::<Option<_>>()?;
     let copies: Vec<u64> = kernel(&held).into_iter().filter(|&copy| place.lane(copy) != 0).collect();
-    let reads = directions(&lanes, &mut want, &copies, place);
+    let reads = directions(&lanes, &mut want, &copies, place, how);
     Some(assemble(&want, &reads, &warps, &coordinates, place))
 }
 
@@ -204,7 +225,7 @@ struct Read {
 }
 
 /// Chooses, for each lane bit, what it reads, such that no two reads ask one lane for different registers.
-fn directions(lanes: &[u64], want: &mut Vec<u64>, copies: &[u64], place: Place) -> Vec<Read> {
+fn directions(lanes: &[u64], want: &mut Vec<u64>, copies: &[u64], place: Place, how: Reads) -> Vec<Read> {
     let generators: Vec<u64> = want.iter().chain(copies).copied().collect();
     let registers = want.len();
     let reach = Echelon::new(&generators.iter().map(|&one| place.lane(one)).collect::<Vec<_>>());
@@ -213,7 +234,9 @@ fn directions(lanes: &[u64], want: &mut Vec<u64>, copies: &[u64], place: Place) 
         .iter()
         .enumerate()
         .map(|(bit, &read)| {
-            // Best is to read from the lane's own bit: then a round is a fixed xor of the lane number.
+            if how == Reads::Direct {
+                return None;
+            }
             let used = reach.solve(place.lane(read) ^ 1 << bit)?;
             Some(Read { place: read ^ apply(&generators, used), registers: (used & register_mask) as u32 })
         })

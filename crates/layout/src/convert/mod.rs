@@ -170,7 +170,7 @@ pub fn plan(
     facts: &ConvertFacts,
 ) -> Result<Conversion, ConversionError> {
     let (src, dst) = blocks::columns(src, dst)?;
-    let exchange = exchange::plan(&src, &dst);
+    let exchange = exchange::plan(&src, &dst, |one| one.cost(element_bits, facts));
     if let Some(list) = exchange.as_ref().and_then(Exchange::renaming) {
         return Ok(Conversion::Registers(list));
     }
@@ -231,5 +231,6 @@ pub fn plan_from_owners(
 /// As [`plan`].
 pub fn plan_exchange(src: &LinearLayout, dst: &LinearLayout) -> Result<Option<Exchange>, ConversionError> {
     let (src, dst) = blocks::columns(src, dst)?;
-    Ok(exchange::plan(&src, &dst))
+    let facts = ConvertFacts::default();
+    Ok(exchange::plan(&src, &dst, |one| one.cost(facts.shuffle_bits, &facts)))
 }
