@@ -561,3 +561,21 @@ def test_rows_by_descriptors(rng, block, count):
     expected = (q.double() @ k.double().T - shift.double()) @ k.double()
     torch.testing.assert_close(out.double(), expected, rtol=1e-2, atol=1e-2 * expected.abs().max().item())
     assert maps(kernel) == count
+
+
+@triton.jit
+def scaled_in_place(a, b, old, new, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * BLOCK
+    total = tl.dot(a.load([row, 0]), b.load([0, 0]))
+    read = old.load([row, 0])
+    new.store([row, 0], (total * read + tl.sum(read.to(tl.float32), 1)[:, None]).to(tl.float16))
+
+
+def test_what_lanes_read_by_one_descriptor_a_copy_overwrites_by_another(rng):
+    """The emulator finds the copy that no fence orders behind the reads."""
+    a, b, c = (rng.integers(-2, 3, shape).astype(np.float16) for shape in [(128, BLOCK), (BLOCK, BLOCK), (128, BLOCK)])
+    wanted = (a.astype(np.float32) @ b) * c + c.astype(np.float32).sum(1, keepdims=True)
+    blocks = [TensorDescriptor.from_tensor(torch.from_numpy(of), [BLOCK, BLOCK]) for of in (a, b, c, c)]
+    kernel = scaled_in_place[(2, )](*blocks, BLOCK=BLOCK)
+    assert "cp.async.bulk.tensor.2d.global" in kernel.asm["ptx"]
+    np.testing.assert_array_equal(c, wanted)

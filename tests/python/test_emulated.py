@@ -388,6 +388,19 @@ def test_every_8_bit_float_converts_everywhere(emulated, form, rng):
     assert torch.equal(small, x.to(theirs).view(torch.uint8))
 
 
+@pytest.mark.parametrize("form", [tl.float8e4nv, tl.float8e5], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64], ids=str)
+def test_8_bit_floats_end_at_the_greatest(emulated, form, dtype):
+    """As `cvt.rn.satfinite` has it on sm_90; torch gives infinity or NaN."""
+    theirs = SMALL_FLOATS[form]
+    largest = torch.finfo(theirs).max
+    beyond = torch.tensor([65472.0, 2.0**16, 2.0**100, torch.inf], dtype=torch.float64).to(dtype)
+    x = torch.cat([beyond, -beyond]).repeat(128)
+    wide, half, small = torch.zeros(256), torch.zeros(256, dtype=torch.float16), torch.zeros(1024, dtype=torch.uint8)
+    through_bytes[(1, )](torch.arange(256, dtype=torch.uint8), x, wide, half, small, form, 1024)
+    assert torch.equal(small.view(theirs).double(), x.sign().double() * largest)
+
+
 @pytest.mark.parametrize("form", SMALL_FLOATS, ids=str)
 def test_every_8_bit_float_is_multiplied_everywhere(emulated, form, rng):
     bits = [torch.tensor(rng.integers(-8, 9, size), dtype=torch.float32).to(SMALL_FLOATS[form]) for size in ((64, 32), (32, 16))]

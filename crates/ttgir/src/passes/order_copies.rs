@@ -8,11 +8,23 @@
 //! ```
 //!
 //! What other programs wrote counts as written by the atomic that lets this one see it. Memory of different parameters
-//! is taken to lie apart ([`crate::roots`]). What a bulk copy wrote, ordinary accesses see once it has been waited for
+//! is taken to lie apart ([`crate::roots`]), but a kernel may overwrite what it has read by another parameter, as kernels
+//! in place do. What ordinary accesses read of other parameters is fenced where lanes wait for each other anyway, as they
+//! have put a block into shared memory that a bulk copy then stores:
+//!
+//! ```text
+//! %x = tt.load %p                                    %x = tt.load %p
+//! %m = ttg.local_alloc %y                      =>    %m = ttg.local_alloc %y
+//! ttng.fence_async_shared                            ttng.fence_async_global ; ttng.fence_async_shared
+//! ttng.async_tma_copy_local_to_global %d … %m        ttng.async_tma_copy_local_to_global %d … %m
+//! ```
+//!
+//! What a bulk copy wrote, ordinary accesses see once it has been waited for
 //! (`bulk-copies`). A loop in which only what stands in front of it must be seen has the fence in front.
 
 use super::touches::{Touches, is_by_descriptor};
-use crate::ops::barrier::FENCE_ASYNC_GLOBAL;
+use crate::ops::barrier::{FENCE_ASYNC_GLOBAL, FENCE_ASYNC_SHARED};
+use crate::ops::bulk::BulkWriteOp;
 use crate::ops::roles::WARP_SPECIALIZE;
 use crate::roots::{Roots, reachable};
 use ir::pass::PassRow;
@@ -36,21 +48,45 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
             continue;
         }
         let roots = Roots::of(module, kernel, &ops);
-        let mut walk = Walk { module, roots: &roots, fences: FxHashSet::default() };
-        walk.block(FuncOp::new(module, kernel).entry(), &mut Touches::default());
-        let fences: Vec<Op> = ops.into_iter().filter(|op| walk.fences.contains(op)).collect();
-        for op in fences {
+        for op in fenced(module, kernel, &roots, &ops, Order::SameParam) {
             let mut builder = Builder::before(module, op);
             builder.build_effect(&FENCE_ASYNC_GLOBAL, &[], &[]);
             builder.build_effect(&BARRIER, &[], &BarrierOp::attrs(BarrierScope::All));
+        }
+        for op in fenced(module, kernel, &roots, &ops, Order::OtherParams) {
+            let fence = shared_fence(module, op).expect("these have one");
+            Builder::before(module, fence).build_effect(&FENCE_ASYNC_GLOBAL, &[], &[]);
         }
     }
     Ok(())
 }
 
+/// The operations of a kernel that have a fence in front.
+fn fenced(module: &Module, kernel: Op, roots: &Roots, ops: &[Op], order: Order) -> Vec<Op> {
+    let mut walk = Walk { module, roots, order, fences: FxHashSet::default() };
+    walk.block(FuncOp::new(module, kernel).entry(), &mut Touches::default());
+    ops.iter().copied().filter(|op| walk.fences.contains(op)).collect()
+}
+
+/// The fence of shared memory in front of a bulk copy from there. A barrier stands between the two.
+fn shared_fence(module: &Module, op: Op) -> Option<Op> {
+    BulkWriteOp::of(module, op)?;
+    module.prev(op).filter(|&fence| module.is(fence, &FENCE_ASYNC_SHARED))
+}
+
+/// What comes in order.
+#[derive(Clone, Copy)]
+enum Order {
+    /// Accesses by the same parameter.
+    SameParam,
+    /// What is read by any parameter, in front of bulk copies to memory.
+    OtherParams,
+}
+
 struct Walk<'m> {
     module: &'m Module,
     roots: &'m Roots,
+    order: Order,
     /// Operations with a fence in front.
     fences: FxHashSet<Op>,
 }
@@ -75,7 +111,15 @@ impl Walk<'_> {
             *open = Touches::default();
         } else {
             self.fence(op, open);
-            open.join(&Touches::ordinary(module, self.roots, op));
+            open.join(&self.touched(op));
+        }
+    }
+
+    /// What must come in front of bulk copies.
+    fn touched(&self, op: Op) -> Touches {
+        match self.order {
+            Order::SameParam => Touches::ordinary(self.module, self.roots, op),
+            Order::OtherParams => Touches { writes: Vec::new(), ..Touches::own(self.module, self.roots, op) },
         }
     }
 
@@ -88,9 +132,10 @@ impl Walk<'_> {
     fn fence(&mut self, op: Op, open: &mut Touches) {
         let module = self.module;
         let must_see = |op| open.must_precede(&Touches::by_descriptor(module, self.roots, op));
-        let is_needed = || match module.regions(op) {
-            [] => must_see(op),
-            _ => module.walk(op).into_iter().any(must_see),
+        let is_needed = || match (self.order, module.regions(op)) {
+            (Order::OtherParams, _) => shared_fence(module, op).is_some(),
+            (Order::SameParam, []) => must_see(op),
+            (Order::SameParam, _) => module.walk(op).into_iter().any(must_see),
         };
         let is_touched = *open != Touches::default();
         if self.fences.contains(&op) || is_touched && is_needed() {
