@@ -8,9 +8,9 @@
 //! ```
 //!
 //! What other programs wrote counts as written by the atomic that lets this one see it. Memory of different parameters
-//! is taken to lie apart ([`crate::roots`]), but a kernel may overwrite what it has read by another parameter, as kernels
-//! in place do. What ordinary accesses read of other parameters is fenced where lanes wait for each other anyway, as they
-//! have put a block into shared memory that a bulk copy then stores:
+//! is taken to lie apart ([`crate::roots`]), but a kernel may overwrite what it has read by another parameter, as
+//! kernels in place do. What ordinary accesses read of other parameters is fenced where lanes wait for each other
+//! anyway, as they have put a block into shared memory that a bulk copy then stores:
 //!
 //! ```text
 //! %x = tt.load %p                                    %x = tt.load %p
