@@ -15,7 +15,8 @@ fn optimized(params: &[Type], fill: impl FnOnce(&mut FunctionBuilder<'_>, &[Valu
     builder.finish();
     verify(&module).unwrap_or_else(|errors| panic!("{errors:?}\n{module}"));
     let before = module.to_string();
-    let bounds: Vec<_> = module.find("lane").map(|lane| (lane, 128)).into_iter().collect();
+    let bounds: Vec<_> =
+        module.find("lane").map(|lane| (lane, llir::passes::Bound::Below(128))).into_iter().collect();
     optimize(&mut module, &bounds, &mut |_, _| {});
     verify(&module).unwrap_or_else(|errors| panic!("{errors:?}\n{before}\n{module}"));
     let llvm = llvm::Llvm::load().expect("these tests need an LLVM");

@@ -10,6 +10,7 @@ mod hoist;
 mod interleave;
 mod loops;
 mod merge_params;
+mod range;
 mod reduce_strength;
 mod regroup;
 mod rewrite;
@@ -25,13 +26,22 @@ use crate::function::{FuncId, Function};
 use crate::module::Module;
 use std::time::{Duration, Instant};
 
+/// What is known of the integer that a function gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    /// It is less than this number, and not negative.
+    Below(u64),
+    /// It is what some lane has in this operand.
+    Operand(usize),
+}
+
 /// What passes may know beyond the function.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The module, without the bodies.
     pub module: &'a Module,
-    /// Functions whose result is an integer below a bound, each with it.
-    pub bounds: &'a [(FuncId, u64)],
+    /// Functions whose result is known to be bounded, each with how.
+    pub bounds: &'a [(FuncId, Bound)],
 }
 
 /// One pass.
@@ -80,12 +90,12 @@ impl<F: FnMut(&'static str, Duration)> Watch for F {
 }
 
 /// Runs the usual passes on every function; `watch` hears how long each took.
-pub fn optimize(module: &mut Module, bounds: &[(FuncId, u64)], watch: &mut dyn Watch) {
+pub fn optimize(module: &mut Module, bounds: &[(FuncId, Bound)], watch: &mut dyn Watch) {
     run(module, PIPELINE, bounds, watch);
 }
 
 /// Runs passes on every function.
-pub fn run(module: &mut Module, passes: &[Pass], bounds: &[(FuncId, u64)], watch: &mut dyn Watch) {
+pub fn run(module: &mut Module, passes: &[Pass], bounds: &[(FuncId, Bound)], watch: &mut dyn Watch) {
     let ids: Vec<FuncId> = module.bodies.keys().copied().collect();
     for id in ids {
         let Some(mut function) = module.bodies.remove(&id) else { continue };

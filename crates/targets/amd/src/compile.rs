@@ -9,6 +9,7 @@ use amdgcn_isa::{Arch, Row, exchange, system};
 use gpu::{Backend, Code, InlineAssembly, LLIR, TTGIR};
 use ir::pass::PassRow;
 use lanes::LaneTarget;
+use llir::passes::Bound;
 use llvm::{Llvm, LlvmError, Output, TargetSpec};
 use std::collections::BTreeMap;
 use target::{
@@ -120,14 +121,15 @@ impl Backend for Amd {
         arrange(module, self.lanes.arch);
     }
 
-    fn bounds(&self, module: &llir::Module) -> Vec<(llir::FuncId, u64)> {
+    fn bounds(&self, module: &llir::Module) -> Vec<(llir::FuncId, Bound)> {
         let of = |function: &llir::Function| {
             function.kernel.as_ref().and_then(|kernel| kernel.lanes).map(|lanes| u64::from(lanes[0]))
         };
         let lanes = module.functions().filter_map(of).max().unwrap_or(1024);
         let bounds: [(&Row, u64); 3] =
             [(&system::WORKITEM_ID_X, lanes), (&exchange::MBCNT_LO, 32), (&exchange::MBCNT_HI, 64)];
-        bounds.into_iter().filter_map(|(row, bound)| Some((module.find(row.name)?, bound))).collect()
+        let below = |(row, bound): (&Row, u64)| Some((module.find(row.name)?, Bound::Below(bound)));
+        bounds.into_iter().filter_map(below).collect()
     }
 }
 

@@ -57,8 +57,8 @@ pub trait Backend {
         let _ = module;
     }
 
-    /// Functions of the machine whose result is below a bound, which the passes over llir make use of.
-    fn bounds(&self, module: &llir::Module) -> Vec<(llir::FuncId, u64)>;
+    /// Functions of the machine whose result is known to be bounded, which the passes over llir make use of.
+    fn bounds(&self, module: &llir::Module) -> Vec<(llir::FuncId, llir::passes::Bound)>;
 }
 
 /// A compile on its way: what it is for, and what it has made.

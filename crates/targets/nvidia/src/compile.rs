@@ -69,7 +69,7 @@ impl Backend for Nvidia {
         limit_registers(module, kernel, self.lanes.machine.lane_registers, options)
     }
 
-    fn bounds(&self, module: &llir::Module) -> Vec<(llir::FuncId, u64)> {
+    fn bounds(&self, module: &llir::Module) -> Vec<(llir::FuncId, llir::passes::Bound)> {
         ptx::bounds(module)
     }
 }

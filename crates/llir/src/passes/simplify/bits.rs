@@ -2,6 +2,7 @@
 
 use super::Simplifier;
 use crate::function::{FuncId, Payload, Value, ValueDef};
+use crate::passes::Bound;
 use crate::rows::Op;
 
 /// All bits below the highest one of a number.
@@ -49,7 +50,11 @@ impl Simplifier<'_> {
             Op::TRUNC => of(0),
             Op::SELECT => of(1) | of(2),
             Op::CALL => match data.payload {
-                Payload::Callee(id) => self.bound(id).map_or(u64::MAX, below),
+                Payload::Callee(id) => match self.bound(id) {
+                    Some(Bound::Below(bound)) => below(bound),
+                    Some(Bound::Operand(index)) => of(index),
+                    None => u64::MAX,
+                },
                 _ => u64::MAX,
             },
             _ => u64::MAX,
@@ -63,7 +68,7 @@ impl Simplifier<'_> {
         (1..=64).contains(&width) && self.possible_bits(value, 6) >> (width - 1) & 1 == 0
     }
 
-    fn bound(&self, callee: FuncId) -> Option<u64> {
+    fn bound(&self, callee: FuncId) -> Option<Bound> {
         self.cx.bounds.iter().find(|row| row.0 == callee).map(|row| row.1)
     }
 }

@@ -13,8 +13,9 @@ use super::select::{call_bits, returned_words, select};
 use super::text::{body, param_name, symbol, word_array};
 use crate::intrinsics::{
     CLUSTER_CTARANK, CTAID_X, CTAID_Y, CTAID_Z, LANEID, NCTAID_X, NCTAID_Y, NCTAID_Z, NTID_X, NTID_Y, NTID_Z,
-    Row, TID_X, TID_Y, TID_Z,
+    Row, SHUFFLE_INDEX, TID_X, TID_Y, TID_Z,
 };
+use llir::passes::Bound;
 use llir::{FuncId, Function, Global, GlobalKind, Linkage, Module, Param, Scalar, Type};
 use ptx_isa::Version;
 use std::fmt::Write;
@@ -129,9 +130,9 @@ pub fn optimize(module: &mut Module, watch: &mut dyn llir::passes::Watch) {
     llir::passes::optimize(module, &bounds, watch);
 }
 
-/// What is known of special registers: each is below a bound.
-pub fn bounds(module: &Module) -> Vec<(FuncId, u64)> {
-    let below = |(register, bound): (&Row, u64)| Some((module.find(register.name)?, bound));
+/// What is known of special registers, each of which is below a bound, and of what lanes have of each other.
+pub fn bounds(module: &Module) -> Vec<(FuncId, Bound)> {
+    let below = |(register, bound): (&Row, u64)| Some((module.find(register.name)?, Bound::Below(bound)));
     let lanes = |axis: usize| {
         let of = |function: &Function| {
             let kernel = function.kernel.as_ref();
@@ -140,7 +141,8 @@ pub fn bounds(module: &Module) -> Vec<(FuncId, u64)> {
         module.functions().map(of).max().unwrap_or(1024)
     };
     let ids = [(&TID_X, lanes(0)), (&TID_Y, lanes(1)), (&TID_Z, lanes(2))];
-    BOUNDS.iter().copied().chain(ids).filter_map(below).collect()
+    let shuffled = module.find(SHUFFLE_INDEX.name).map(|shuffle| (shuffle, Bound::Operand(1)));
+    BOUNDS.iter().copied().chain(ids).filter_map(below).chain(shuffled).collect()
 }
 
 fn write_global(out: &mut String, global: &Global) {
