@@ -68,6 +68,8 @@ pub(crate) struct Node {
     pub(crate) access: Option<Access>,
     /// The layout that its access would choose.
     pub(crate) preferred: Option<Layout>,
+    /// A layout that may suit the operation better than those of what is around it.
+    pub(crate) alternative: Option<Layout>,
     /// Edges that end here.
     pub(crate) ins: SmallVec<[usize; 4]>,
     /// Edges that begin here.
@@ -130,6 +132,9 @@ impl<'m> Graph<'m> {
                 }
                 (_, Subject::Carried) => None,
             };
+            if let Subject::Op(op) = node.subject {
+                node.alternative = scan_cost::in_runs(module, op, layouts);
+            }
         }
         graph.connect();
         graph
@@ -151,6 +156,7 @@ impl<'m> Graph<'m> {
             depth,
             access,
             preferred: None,
+            alternative: None,
             ins: SmallVec::new(),
             outs: SmallVec::new(),
         });

@@ -140,6 +140,11 @@ impl Layouts {
         layout
     }
 
+    /// Lanes of a program in one block of a cluster.
+    pub(crate) fn threads(&self) -> i64 {
+        i64::from(self.warps * self.lanes)
+    }
+
     /// A blocked layout: lanes and warps are dealt out along the dimensions in order, as far as the block reaches; the
     /// last one takes what is left.
     pub(crate) fn blocked(&mut self, shape: &[i64], per_lane: &[u32], order: &[u32]) -> Layout {

@@ -6,11 +6,30 @@
 
 use super::bases::{Bases, strides};
 use super::cost::{BARRIER, LANE_OPERATION, SHARED_BYTE, SHUFFLED_BYTE, work};
+use super::layouts::{Layout, Layouts};
+use ir::{Module, Op};
+use ttir::ops::reduce::{CombineOp, SCAN};
+use ttir::types::shape;
 
 /// From so many totals of warps and runs on lanes share them.
 const SHARED_TOTALS: u64 = 32;
 /// Conditions in a run, at most, that are counted in a word: as `scan_bits` of the lowering has it.
 const MOST_COUNTED: u64 = 2;
+
+/// The layout in which all lanes of a program have an equal part of what a scan combines, each a run along its axis:
+/// lanes lie across the axis, and warps where there is room, so that as few totals as possible are exchanged. `None` for
+/// other operations and scans of one dimension.
+pub(super) fn in_runs(module: &Module, op: Op, layouts: &mut Layouts) -> Option<Layout> {
+    let scan = CombineOp::of(module, op).filter(|_| module.is(op, &SCAN))?;
+    let sizes =
+        module.operands(op).first().map(|&value| shape(module.ty(value))).filter(|sizes| sizes.len() > 1)?;
+    let axis = scan.axis();
+    let mut per_lane = vec![1; sizes.len()];
+    per_lane[axis] = (sizes.iter().product::<i64>() / layouts.threads()).clamp(1, sizes[axis]) as u32;
+    let across = (0..sizes.len()).rev().filter(|&dim| dim != axis);
+    let order: Vec<u32> = across.chain([axis]).map(|dim| dim as u32).collect();
+    Some(layouts.blocked(sizes, &per_lane, &order))
+}
 
 /// A scan along a dimension with so many operations wherever two elements of so many bytes are combined; if it counts
 /// conditions, lanes of a warp need not exchange.

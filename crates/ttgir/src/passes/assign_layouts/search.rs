@@ -195,7 +195,11 @@ impl Search<'_, '_> {
                 candidates.push(layout);
             }
         }
-        candidates.extend(node.preferred.filter(|own| *own != current && !candidates.contains(own)));
+        for own in node.preferred.into_iter().chain(node.alternative) {
+            if own != current && !candidates.contains(&own) {
+                candidates.push(own);
+            }
+        }
         self.add_split_alike(id, current, &mut candidates);
         if candidates.is_empty() {
             return false;

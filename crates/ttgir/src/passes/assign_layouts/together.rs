@@ -10,7 +10,8 @@
 //! ```
 //!
 //! From each conversion, the nodes on one side of it that no other conversion divides are tried in the layout of the
-//! other side. Each access that is not in the layout that suits it is tried in that, with what follows it.
+//! other side. Each access, and each scan, that is not in the layout that suits it is tried in that, with what follows
+//! it.
 
 use super::graph::NodeId;
 use super::layouts::Layout;
@@ -35,9 +36,10 @@ impl Search<'_, '_> {
         }
         for at in 0..self.graph.nodes.len() {
             let node = &self.graph.nodes[at];
-            let preferred = node.preferred.filter(|own| node.access.is_some() && *own != choice[at]);
+            let suits = if node.access.is_some() { node.preferred } else { node.alternative };
+            let suits = suits.filter(|own| *own != choice[at]);
             let start = NodeId(at as u32);
-            changed |= preferred.is_some_and(|layout| self.move_group(choice, start, layout, tried));
+            changed |= suits.is_some_and(|layout| self.move_group(choice, start, layout, tried));
         }
         changed
     }
