@@ -1,6 +1,7 @@
 """Tensor descriptors as arguments on a GPU, against NumPy and float64."""
 
 import importlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -52,6 +53,23 @@ def test_blocks_are_moved_and_cut_at_the_edges(case, dtype, padding, rng):
     kernels.move[(1, )](TensorDescriptor.from_tensor(device_tensor(src), list(block), padding),
                         TensorDescriptor.from_tensor(target, list(block)), at, to)
     np.testing.assert_array_equal(target.cpu().numpy(), after)
+
+
+def test_threads_that_have_launched_nothing_make_descriptors(rng):
+    """Such a thread has no context of the device yet: gradients are computed by one."""
+    source = torch.randn((64, 64), generator=rng, device="cuda").to(torch.float16)
+    unit, target = torch.eye(32, dtype=torch.float16, device="cuda"), torch.full_like(source, torch.nan)
+    moved = [TensorDescriptor.from_tensor(tensor, [32, 32]) for tensor in (source, unit, target)]
+    torch.cuda.synchronize()
+
+    def move():
+        kernels.moved_by_dots[(1, )](*moved, 0, 0, 0, 0, COUNT=2, BLOCK=32, FLAT=False)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(move).result()
+    torch.cuda.synchronize()
+    for at in (slice(0, 32), slice(32, 64)):
+        assert torch.equal(target[at, at], source[at, at])
 
 
 FLOATS = [(dtype, kind) for dtype in (torch.float16, torch.bfloat16) for kind in ("add", "min", "max")]

@@ -4,7 +4,7 @@
 use super::Cuda;
 use super::api::Status;
 use crate::tensor_layout::TensorLayout;
-use gpu::driver::check;
+use gpu::driver::{Vendor, check};
 use target::TargetError;
 
 /// The 128 opaque bytes that a kernel takes as a parameter.
@@ -40,6 +40,8 @@ impl Cuda {
             0 => 0,
             bytes => unreachable!("checked: no swizzle over {bytes} bytes"),
         };
+        // Threads that have launched nothing yet, as those of gradients, have no context, and the driver asks for one.
+        let _entered = self.enter().map_err(|refused| self.driver.report(refused))?;
         /// `CU_TENSOR_MAP_L2_PROMOTION_L2_128B`.
         const PROMOTION: i32 = 2;
         // SAFETY: the lists are as long as the rank says, the strides one shorter, and the map is aligned to 64 bytes.

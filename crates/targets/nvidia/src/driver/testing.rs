@@ -407,6 +407,9 @@ unsafe extern "C" fn tensor_map_encode_tiled(
     fill: c_int,
 ) -> Status {
     assert!((map as usize).is_multiple_of(64), "the driver asks for this alignment");
+    if fake(|fake| fake.current) == 0 {
+        return 201;
+    }
     let rank = rank as usize;
     // SAFETY: the caller gives lists as long as the rank says, the strides one shorter.
     let (shape, strides, block) = unsafe {

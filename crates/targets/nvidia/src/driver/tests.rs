@@ -401,8 +401,11 @@ fn tensor_maps_turn_the_axes_around() {
         swizzle: 128,
         nan: false,
     };
-    driver.gpus()[0].encode(&layout).expect("encodes");
-    assert_eq!(calls(), ["tensor_map_encode_tiled(6, 0x4000, [64, 100], [144], [64, 32], 3, 0)"]);
+    driver.gpus()[0].encode(&layout).expect("a thread without a context gets one");
+    let encoded = "tensor_map_encode_tiled(6, 0x4000, [64, 100], [144], [64, 32], 3, 0)";
+    assert_eq!(calls(), ["device_primary_ctx_retain(70)", "ctx_set_current(1070)", encoded]);
+    driver.gpus()[0].encode(&layout).expect("encodes again");
+    assert_eq!(calls(), [encoded]);
     let broken = [
         (TensorLayout { strides: vec![65, 1], ..layout.clone() }, "16 bytes"),
         (TensorLayout { strides: vec![64, 2], ..layout.clone() }, "last stride"),
@@ -432,6 +435,7 @@ fn maps_are_made_where_what_they_are_made_of_is_new() {
     };
     let facts = DeviceFacts { maps: vec![recipe(0), recipe(1)], ..DeviceFacts::new("sm_90a", 4, 32) };
     let maps = Maps::of(&facts);
+    gpu.make_current().expect("it is there");
     calls();
     let encoded = |args: [u64; 3], address: u64| {
         let copies = Some(AlignedCopies { address, bytes: 100 * 128 });
