@@ -12,9 +12,9 @@
 //! ```
 //! A machine of 32 bits takes two instructions for each sum and two for each comparison. Masks of blocks whose indices
 //! have 64 bits are such comparisons. The sum must not wrap around: `%x` is made of numbers of 32 bits by what is known
-//! not to grow too far. What both sides have in common, as rows and columns of one tile of a triangle, is no part of the
-//! difference, and comparisons that its range decides are constants. Left out: few comparisons, unsigned ones, and
-//! constants far from zero.
+//! not to grow too far. What both sides have in common, as rows and columns of one tile of a triangle have, is no part
+//! of the difference, and comparisons that its range decides are constants. Left out: few comparisons, unsigned ones,
+//! and constants far from zero.
 
 use super::Context;
 use super::code::Code;

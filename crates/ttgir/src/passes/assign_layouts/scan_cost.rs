@@ -17,12 +17,14 @@ const SHARED_TOTALS: u64 = 32;
 const MOST_COUNTED: u64 = 2;
 
 /// The layout in which all lanes of a program have an equal part of what a scan combines, each a run along its axis:
-/// lanes lie across the axis, and warps where there is room, so that as few totals as possible are exchanged. `None` for
-/// other operations and scans of one dimension.
+/// lanes lie across the axis, and warps where there is room, so that as few totals as possible are exchanged. `None`
+/// for other operations and scans of one dimension.
 pub(super) fn in_runs(module: &Module, op: Op, layouts: &mut Layouts) -> Option<Layout> {
     let scan = CombineOp::of(module, op).filter(|_| module.is(op, &SCAN))?;
-    let sizes =
-        module.operands(op).first().map(|&value| shape(module.ty(value))).filter(|sizes| sizes.len() > 1)?;
+    let sizes = shape(module.ty(module.result(op, 0)));
+    if sizes.len() < 2 {
+        return None;
+    }
     let axis = scan.axis();
     let mut per_lane = vec![1; sizes.len()];
     per_lane[axis] = (sizes.iter().product::<i64>() / layouts.threads()).clamp(1, sizes[axis]) as u32;
