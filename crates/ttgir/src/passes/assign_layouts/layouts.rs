@@ -140,6 +140,11 @@ impl Layouts {
         layout
     }
 
+    /// Lanes of a warp.
+    pub(crate) fn lanes(&self) -> i64 {
+        i64::from(self.lanes)
+    }
+
     /// Lanes of a program in one block of a cluster.
     pub(crate) fn threads(&self) -> i64 {
         i64::from(self.warps * self.lanes)

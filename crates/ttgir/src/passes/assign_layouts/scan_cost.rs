@@ -18,14 +18,13 @@ const MOST_COUNTED: u64 = 2;
 
 /// The layout in which all lanes of a program have an equal part of what a scan combines, each a run along its axis:
 /// lanes lie across the axis, and warps where there is room, so that as few totals as possible are exchanged. `None`
-/// for other operations and scans of one dimension.
+/// for other operations, and where a block is too narrow for a warp to lie across.
 pub(super) fn in_runs(module: &Module, op: Op, layouts: &mut Layouts) -> Option<Layout> {
     let scan = CombineOp::of(module, op).filter(|_| module.is(op, &SCAN))?;
-    let sizes = shape(module.ty(module.result(op, 0)));
-    if sizes.len() < 2 {
+    let (sizes, axis) = (shape(module.ty(module.result(op, 0))), scan.axis());
+    if sizes.iter().product::<i64>() / sizes[axis] < layouts.lanes() {
         return None;
     }
-    let axis = scan.axis();
     let mut per_lane = vec![1; sizes.len()];
     per_lane[axis] = (sizes.iter().product::<i64>() / layouts.threads()).clamp(1, sizes[axis]) as u32;
     let across = (0..sizes.len()).rev().filter(|&dim| dim != axis);
