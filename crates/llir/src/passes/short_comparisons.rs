@@ -228,3 +228,34 @@ fn decided(predicate: IntCompare, range: Range, number: i128) -> Option<bool> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::range::Range;
+    use super::decided;
+    use crate::function::IntCompare;
+
+    #[test]
+    fn what_every_number_of_a_range_says_is_decided() {
+        type Holds = fn(i128, i128) -> bool;
+        let predicates: [(IntCompare, Holds); 6] = [
+            (IntCompare::Slt, |a, b| a < b),
+            (IntCompare::Sle, |a, b| a <= b),
+            (IntCompare::Sgt, |a, b| a > b),
+            (IntCompare::Sge, |a, b| a >= b),
+            (IntCompare::Eq, |a, b| a == b),
+            (IntCompare::Ne, |a, b| a != b),
+        ];
+        for (least, number) in (-3..=3).flat_map(|least| (-4..=4).map(move |number| (least, number))) {
+            // A range of one number is not asked for equality: it is a constant.
+            for most in least + 1..=3 {
+                for (predicate, holds) in predicates {
+                    let all: Vec<bool> = (least..=most).map(|one| holds(one, number)).collect();
+                    let same = all.iter().all(|one| *one == all[0]).then(|| all[0]);
+                    let found = decided(predicate, Range { least, most }, number);
+                    assert_eq!(found, same, "{least} to {most} {predicate:?} {number}");
+                }
+            }
+        }
+    }
+}
