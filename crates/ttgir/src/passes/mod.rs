@@ -2,8 +2,10 @@
 
 mod accelerate_dots;
 mod assign_layouts;
+mod buffer_reads;
 mod bulk_copies;
 mod capture_values;
+mod carried;
 mod context;
 mod default_stages;
 mod defer_reductions;
@@ -29,6 +31,7 @@ pub use accelerate_dots::{ACCELERATE_DOTS, no_matrix_instruction};
 pub use assign_layouts::ASSIGN_LAYOUTS;
 pub use bulk_copies::{BULK_COPIES, staged_bytes};
 pub use capture_values::CAPTURE_VALUES;
+pub(crate) use carried::{carry, yield_as};
 pub(crate) use context::Context;
 pub use default_stages::set_default_stages;
 pub use defer_reductions::DEFER_REDUCTIONS;
@@ -42,7 +45,7 @@ pub use load_early::LOAD_EARLY;
 pub use order_copies::ORDER_COPIES;
 pub use ping_pong::PING_PONG;
 pub use pipeline_loops::{PIPELINE_LOOPS, PREFETCH_LOADS, UNROLL_LOADS};
-pub(crate) use pipeline_loops::{carry, feeds_dot, is_dot, yield_as};
+pub(crate) use pipeline_loops::{feeds_dot, is_dot};
 pub use rebase_pointers::REBASE_POINTERS;
 pub use split_precision::SPLIT_PRECISION;
 pub use stream_last_reads::STREAM_LAST_READS;

@@ -12,7 +12,7 @@
 //! an access really takes place at. Loops carry offsets in place of addresses, which other passes then drop. Left out:
 //! scalars, atomics, addresses that come out of branches or of loops whose condition is computed.
 
-use super::pipeline_loops::{carry, yield_as};
+use super::carried::{carry, yield_as};
 use ir::pass::PassRow;
 use ir::{Attr, Builder, Diagnostic, Module, Op, Traits, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};

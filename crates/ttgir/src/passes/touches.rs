@@ -97,18 +97,8 @@ impl Touches {
 /// Whether a load reads what one of some operations may write, or sees what one of them lets this program see. What
 /// instructions of the target do without a pointer is left out.
 pub(super) fn reads_what_is_written(module: &Module, load: Op, ops: &[Op]) -> bool {
-    let shows = |op: Op| {
-        let is_asm = InlineAsmOp::of(module, op).is_some() || ExternElementwiseOp::of(module, op).is_some();
-        module.row(op).writes() && !is_asm
-            || module.operands(op).iter().any(|&value| is_pointer(module.ty(value)))
-    };
     // Most loops only load: then it does not matter from where pointers come.
-    let anywhere = Roots::default();
-    let writes = |op| {
-        let both = [Touches::ordinary(module, &anywhere, op), Touches::by_descriptor(module, &anywhere, op)];
-        both.iter().any(|touches| !touches.writes.is_empty())
-    };
-    let ops: Vec<Op> = ops.iter().copied().filter(|&op| shows(op) && writes(op)).collect();
+    let ops: Vec<Op> = ops.iter().copied().filter(|&op| may_write(module, op)).collect();
     let mut functions = std::iter::successors(Some(load), |&op| module.parent_op(op));
     let Some(function) = functions.find(|&op| module.is(op, &FUNC)).filter(|_| !ops.is_empty()) else {
         return false;
@@ -122,6 +112,19 @@ pub(super) fn reads_what_is_written(module: &Module, load: Op, ops: &[Op]) -> bo
     let mut own = Touches::by_descriptor(module, &roots, load);
     own.join(&Touches::ordinary(module, &roots, load));
     Touches { reads: Vec::new(), ..written }.must_precede(&own)
+}
+
+/// Whether an operation, without those in its regions, may write to the device's memory, or lets this program see what
+/// others wrote. What instructions of the target do without a pointer is left out.
+pub(super) fn may_write(module: &Module, op: Op) -> bool {
+    let is_asm = InlineAsmOp::of(module, op).is_some() || ExternElementwiseOp::of(module, op).is_some();
+    let shows = module.row(op).writes() && !is_asm
+        || module.operands(op).iter().any(|&value| is_pointer(module.ty(value)));
+    let anywhere = Roots::default();
+    let writes = |touches: Touches| !touches.writes.is_empty();
+    shows
+        && (writes(Touches::ordinary(module, &anywhere, op))
+            || writes(Touches::by_descriptor(module, &anywhere, op)))
 }
 
 /// The parameters through which a kernel writes; none where it may write elsewhere, or see what others write.

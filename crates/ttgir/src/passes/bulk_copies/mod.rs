@@ -1,21 +1,22 @@
-//! Loads by descriptors that no loop has begun ahead become bulk copies, and descriptors say how their blocks lie in
-//! shared memory.
+//! Loads by descriptors that no loop has begun ahead become bulk copies ([`loads`]), and descriptors say how their
+//! blocks lie in shared memory.
 //!
 //! ```text
 //! %x = tt.descriptor_load %d[%i, %j]          %m = ttg.local_alloc ; %b = ttg.local_alloc ; ttng.init_barrier %b, 1
-//!                                       =>    ttng.barrier_expect %b, 8192, %true
+//! use(%x)                               =>    ttng.barrier_expect %b, 8192, %true
 //!                                             ttng.async_tma_copy_global_to_local %d[%i, %j] %m, %b, %true
 //!                                             ttng.wait_barrier %b, 0 ; ttng.inval_barrier %b
-//!                                             %x = ttg.local_load %m
+//!                                             %x = ttg.local_load %m ; use(%x)
 //! ```
 //!
 //! Stores become `ttng.async_tma_copy_local_to_global` of a block that was put into shared memory ([`stores`]).
 //!
 //! A block that a user wants in shared memory stays there. A descriptor whose blocks lie in two ways becomes two. One
-//! that the kernel makes is written to memory where it is made ([`made`]).
+//! that the kernel makes is written to memory where it is made ([`kernel_maps`]).
 
 mod build;
 mod kernel_maps;
+mod loads;
 mod parts;
 mod stores;
 
@@ -29,18 +30,14 @@ pub use parts::staged_bytes;
 use kernel_maps::Written;
 
 use crate::SharedEncoding;
-use crate::infer;
 use crate::ops::bulk::{BulkLoadOp, BulkWriteOp};
-use crate::ops::group_dot::WARP_GROUP_DOT_WAIT;
-use crate::ops::shared::{AllocOp, MemdescTransOp, allocate, load_from};
-use crate::types::{memdesc, memdesc_type};
+use crate::types::memdesc;
 use ir::pass::PassRow;
-use ir::{Attr, Block, Builder, Def, Diagnostic, Module, Op, Place, Type, TypeParam, Value};
+use ir::{Attr, Block, Def, Diagnostic, Module, Op, Type, TypeParam, Value};
 use rustc_hash::FxHashMap;
-use ttir::ops::constant::CONSTANT;
-use ttir::ops::descriptor::{self, DescriptorAccessOp};
+use ttir::ops::descriptor;
 use ttir::ops::func::{FuncOp, kernels};
-use ttir::types::{TENSORDESC, elem, shape};
+use ttir::types::{TENSORDESC, shape};
 
 /// Makes bulk copies of loads by descriptors.
 pub static BULK_COPIES: PassRow = PassRow {
@@ -51,85 +48,12 @@ pub static BULK_COPIES: PassRow = PassRow {
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     for function in kernels(module).map(|func| func.op).collect::<Vec<_>>() {
-        for op in module.walk(function) {
-            if DescriptorAccessOp::load(module, op).is_some() {
-                copy_at_once(module, op);
-            }
-        }
+        loads::copy_all(module, function);
         stores::copy_all(module, function);
         let entry = FuncOp::new(module, function).entry();
         give_encodings(module, function, entry);
     }
     Ok(())
-}
-
-/// Begins the copy where the load stands, and waits for it.
-fn copy_at_once(module: &mut Module, op: Op) {
-    let Some(encoding) = shared_for(module, op) else { return };
-    let of = DescriptorAccessOp::new(module, op);
-    let (desc, corner, value) = (of.desc(), of.indices().to_vec(), of.block());
-    let (ty, bytes) = (module.ty(value), bytes_of(module, op));
-    let mut builder = Builder { loc: module.loc(op), place: Place::Before(op), module };
-    let memory = memdesc_type(shape(ty), elem(ty), &encoding, true);
-    let target = allocate(&mut builder, memory);
-    let ring = make_barriers(&mut builder, 1);
-    let zero = build::number(&mut builder, 0);
-    let barrier = barrier_at(&mut builder, ring, zero);
-    let yes = builder.build_as(&CONSTANT, &[], &[Some(Attr::Bool(true))], Type::int(1));
-    expect(&mut builder, barrier, bytes, yes);
-    load(&mut builder, &BulkTile { desc, corner: &corner, target }, barrier, yes);
-    wait(&mut builder, barrier, zero);
-    end_barriers(&mut builder, ring, 1);
-    give_to_users(&mut builder, value, target);
-    module.erase(op);
-}
-
-/// Lets users of a block that want it in shared memory have it there, and the others load it.
-fn give_to_users(builder: &mut Builder<'_>, value: Value, memory: Value) {
-    let users: Vec<Op> = builder.module.uses(value).iter().map(|use_| use_.0).collect();
-    for user in users {
-        if AllocOp::is(builder.module, user) && lies_as(builder.module, user, memory) {
-            let old = builder.module.result(user, 0);
-            replace_memory(builder.module, old, memory);
-            builder.module.erase(user);
-        }
-    }
-    if builder.module.is_unused(value) {
-        return;
-    }
-    let ty = builder.module.ty(value);
-    let loaded = load_from(builder, memory, None, ty);
-    builder.module.replace_uses(value, loaded);
-}
-
-/// Whether memory lies as an allocation asks.
-pub(crate) fn lies_as(module: &Module, alloc: Op, memory: Value) -> bool {
-    let encoding = |value: Value| memdesc(module.ty(value)).map(|desc| desc.encoding);
-    encoding(module.result(alloc, 0)) == encoding(memory)
-}
-
-/// Lets users of memory use other memory; what is the same memory further on changes its type with it.
-pub(crate) fn replace_memory(module: &mut Module, old: Value, new: Value) {
-    module.replace_uses(old, new);
-    retype(module, new);
-}
-
-/// Gives views of memory, and what a wait for dots hands on of it, the types that follow from its own.
-fn retype(module: &mut Module, memory: Value) {
-    let own = module.ty(memory);
-    for (user, slot) in module.uses(memory).to_vec() {
-        let follows = if let Some(view) = MemdescTransOp::of(module, user) {
-            infer::memdesc_trans(own, view.order()).ok().map(|ty| (view.result(), ty))
-        } else if module.is(user, &WARP_GROUP_DOT_WAIT) {
-            Some((module.result(user, slot as usize), own))
-        } else {
-            None
-        };
-        if let Some((result, ty)) = follows.filter(|&(result, ty)| module.ty(result) != ty) {
-            module.set_ty(result, ty);
-            retype(module, result);
-        }
-    }
 }
 
 /// Writes into the types of descriptors how their blocks lie in shared memory.

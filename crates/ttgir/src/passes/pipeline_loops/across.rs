@@ -18,9 +18,10 @@
 //! Only where the outer loop says `tt.flatten`: its iterations do not read what earlier ones write. Left out: copies by
 //! lanes, inner loops whose bounds change from tile to tile, addresses that are loaded.
 
-use super::copies::{Rings, Values, begin, carry_through, compare, copy_slice, integer, yield_as};
+use super::copies::{Rings, Values, begin, compare, copy_slice, integer};
 use super::plan::{AddressSlice, PipelinePlan, reads};
 use crate::from_ttir::is_written;
+use crate::passes::carried::{carry_through, yield_as};
 use ir::{Block, Builder, Module, Op, OpInit, Place, Traits, Type, Value};
 use smallvec::SmallVec;
 use ttir::ops::arith_int::{ADDI, ANDI};

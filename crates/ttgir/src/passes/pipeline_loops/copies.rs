@@ -6,13 +6,12 @@ use crate::ops::shared::MEMDESC_INDEX;
 use crate::passes::bulk_copies::{BulkTile, barrier_at, bytes_of, expect, load};
 use crate::types::{memdesc_type, token_type};
 use crate::{Encoding, replace_encoding};
-use ir::{Attr, Block, Builder, Module, Op, Place, Type, Value};
+use ir::{Attr, Builder, Op, Place, Type, Value};
 use rustc_hash::FxHashMap;
 use ttir::ops::access::AccessOp;
 use ttir::ops::arith_int::ANDI;
 use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate};
 use ttir::ops::constant::CONSTANT;
-use ttir::ops::control::ForOp;
 use ttir::ops::descriptor::DescriptorAccessOp;
 use ttir::ops::shape::SPLAT;
 use ttir::types::{elem, is_tensor, shape, tensor};
@@ -156,40 +155,4 @@ pub(super) fn guard(builder: &mut Builder<'_>, access: Op, condition: Value) {
     builder.place = saved;
     let operands: Vec<Value> = [Some(ptr), value, Some(mask), other].into_iter().flatten().collect();
     builder.module.set_operands(access, &operands);
-}
-
-/// One more carried value; what it becomes is set later.
-pub(crate) fn carry(module: &mut Module, op: Op, body: Block, init: Value) -> Value {
-    let ty = module.ty(init);
-    module.push_operand(op, init);
-    module.push_result(op, ty);
-    let arg = module.add_arg(body, ty);
-    let last = module.terminator(body);
-    module.push_operand(last, arg);
-    arg
-}
-
-/// Sets what a carried value becomes.
-pub(crate) fn yield_as(module: &mut Module, body: Block, arg: Value, next: Value) {
-    let number = module.args(body).iter().position(|&own| own == arg).expect("an argument of the body") - 1;
-    let last = module.terminator(body);
-    module.set_operand(last, number, next);
-}
-
-/// One more value that every loop of a nest carries, from one run of an inner loop to the next; gives it as the
-/// innermost has it. What it becomes is set later.
-pub(super) fn carry_through(module: &mut Module, loops: &[Op], init: Value) -> Value {
-    let mut value = init;
-    let mut args = Vec::new();
-    for &op in loops {
-        let body = ForOp::new(module, op).body();
-        value = carry(module, op, body, value);
-        args.push(value);
-    }
-    for (pair, &arg) in loops.windows(2).zip(&args) {
-        let body = ForOp::new(module, pair[0]).body();
-        let result = *module.results(pair[1]).last().expect("the value was added");
-        yield_as(module, body, arg, result);
-    }
-    value
 }

@@ -1,26 +1,22 @@
 //! Begins copies iterations ahead: in front of the loop for the first iterations, in it for later ones.
 
 use super::across::{self, Outer};
-use super::copies::{Rings, Values, begin, carry, carry_through, compare, integer, view, yield_as};
+use super::copies::{Rings, Values, begin, compare, integer, view};
 use super::plan::{PipelinePlan, PipelinedLoad};
 use crate::ops::async_copy::{ASYNC_WAIT, AsyncWaitOp};
-use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
-use crate::ops::shared::{
-    AllocOp, LOCAL_DEALLOC, LOCAL_LOAD, MEMDESC_TRANS, MemdescTransOp, allocate, load_from,
-};
-use crate::passes::bulk_copies::{barrier_at, end_barriers, lies_as, make_barriers, replace_memory, wait};
+use crate::ops::shared::{LOCAL_DEALLOC, LOCAL_LOAD, allocate};
+use crate::passes::buffer_reads::read_instead;
+use crate::passes::bulk_copies::{barrier_at, end_barriers, make_barriers, wait};
+use crate::passes::carried::{carry, carry_through, yield_as};
 use crate::passes::fit_registers::produce_late;
 use crate::passes::residency::words;
 use crate::types::{memdesc_type, token_type};
-use crate::{Encoding, infer, replace_encoding};
 use ir::{Attr, Block, Builder, Module, Op, Place, Type, Value};
 use rustc_hash::FxHashSet;
-use ttir::ops::access::AccessOp;
 use ttir::ops::arith_int::{ADDI, MULI, SUBI, XORI};
 use ttir::ops::compare::{CmpIPredicate, SELECT};
 use ttir::ops::control::ForOp;
 use ttir::ops::dot::MatmulOp;
-use ttir::ops::shape::{EXPAND_DIMS, ExpandDimsOp, TRANS, TransOp};
 use ttir::types::{elem, shape};
 
 /// A loop whose copies are begun ahead.
@@ -244,110 +240,13 @@ pub(super) fn read(
         builder.loc = builder.module.loc(copy.load);
         let buffer = view(&mut builder, ring, copy, index);
         views.insert(buffer);
-        replace_users(&mut builder, copy, buffer, token.filter(|_| !copy.bulk));
+        read_instead(&mut builder, copy.load, copy.other, buffer, token.filter(|_| !copy.bulk));
     }
     views
 }
 
 fn position(module: &Module, op: Op) -> usize {
     std::iter::successors(module.prev(op), |&op| module.prev(op)).count()
-}
-
-/// Users that put the block into shared memory get the buffer, those that change its layout load it in theirs, others
-/// load it as it was.
-fn replace_users(builder: &mut Builder<'_>, copy: &PipelinedLoad, buffer: Value, token: Option<Value>) {
-    let value = builder.module.result(copy.load, 0);
-    let users: Vec<Op> = builder.module.uses(value).iter().map(|use_| use_.0).collect();
-    for user in users.into_iter().filter(|_| copy.other.is_none()) {
-        if AllocOp::is(builder.module, user) {
-            if lies_as(builder.module, user, buffer) {
-                let old = builder.module.result(user, 0);
-                replace_memory(builder.module, old, buffer);
-                builder.module.erase(user);
-            }
-        } else if builder.module.is(user, &CONVERT_LAYOUT) {
-            if stays_in_block(builder.module, user) {
-                load_instead(builder, user, buffer, token);
-            }
-        } else if builder.module.is(user, &TRANS) {
-            load_transposed(builder, user, buffer, token);
-        } else if builder.module.is(user, &EXPAND_DIMS) {
-            load_expanded(builder, user, buffer, token);
-        }
-    }
-    if builder.module.is_unused(value) {
-        return;
-    }
-    let ty = builder.module.ty(value);
-    let mut loaded = load_from(builder, buffer, token, ty);
-    let mask = AccessOp::of(builder.module, copy.load).and_then(AccessOp::mask);
-    if let (Some(other), Some(mask)) = (copy.other, mask) {
-        loaded = builder.build(&SELECT, &[mask, loaded, other], &[]);
-    }
-    builder.module.replace_uses(value, loaded);
-}
-
-/// Whether a conversion gives each block of a cluster what it has: only its own memory is read.
-fn stays_in_block(module: &Module, conversion: Op) -> bool {
-    let blocks =
-        |ty: Type| Encoding::of(ty).map(|encoding| encoding.to_linear(shape(ty)).bases(layout::Dim::BLOCK));
-    let conversion = ConvertLayoutOp::new(module, conversion);
-    blocks(module.ty(conversion.src())) == blocks(module.ty(conversion.result()))
-}
-
-fn load_instead(builder: &mut Builder<'_>, user: Op, buffer: Value, token: Option<Value>) {
-    let old = builder.module.result(user, 0);
-    let ty = builder.module.ty(old);
-    for (user, _) in builder.module.uses(old).to_vec() {
-        if builder.module.is(user, &EXPAND_DIMS) {
-            load_expanded(builder, user, buffer, token);
-        }
-    }
-    if !builder.module.is_unused(old) {
-        let loaded = load_from(builder, buffer, token, ty);
-        builder.module.replace_uses(old, loaded);
-    }
-    builder.module.erase(user);
-}
-
-/// A transposed block that only changes its layout is loaded through a transposed view.
-fn load_transposed(builder: &mut Builder<'_>, trans: Op, buffer: Value, token: Option<Value>) {
-    let moved = builder.module.result(trans, 0);
-    let users: Vec<Op> = builder.module.uses(moved).iter().map(|use_| use_.0).collect();
-    let order = TransOp::new(builder.module, trans).order().to_vec();
-    let Ok(ty) = infer::memdesc_trans(builder.module.ty(buffer), &order) else { return };
-    let stays = |user: Op| builder.module.is(user, &CONVERT_LAYOUT) && stays_in_block(builder.module, user);
-    if !users.iter().all(|&user| stays(user)) {
-        return;
-    }
-    let turned = builder.build_as(&MEMDESC_TRANS, &[buffer], &MemdescTransOp::attrs(&order), ty);
-    for user in users {
-        load_instead(builder, user, turned, token);
-    }
-    builder.module.erase(trans);
-}
-
-/// A block that gets a dimension and only then changes its layout, as numbers of rows or columns do, is loaded such
-/// that it has the layout then.
-fn load_expanded(builder: &mut Builder<'_>, expand: Op, buffer: Value, token: Option<Value>) {
-    let view = ExpandDimsOp::new(builder.module, expand);
-    let (axis, expanded, ty) = (view.axis(), view.result(), builder.module.ty(view.src()));
-    let users: Vec<Op> = builder.module.uses(expanded).iter().map(|use_| use_.0).collect();
-    let stays = |user: Op| builder.module.is(user, &CONVERT_LAYOUT) && stays_in_block(builder.module, user);
-    if !users.iter().all(|&user| stays(user)) {
-        return;
-    }
-    for user in users {
-        let old = builder.module.result(user, 0);
-        let wanted = builder.module.ty(old);
-        let parent = Encoding::of(wanted).expect("verified: what a conversion gives has an encoding");
-        let slice = infer::reduce(parent, axis);
-        let loaded = load_from(builder, buffer, token, replace_encoding(ty, &slice));
-        let new = builder.build_as(&EXPAND_DIMS, &[loaded], &ExpandDimsOp::attrs(axis), wanted);
-        builder.module.replace_uses(old, new);
-        builder.module.erase(user);
-    }
-    builder.module.erase(expand);
 }
 
 /// Begins the copies of a later iteration.

@@ -40,7 +40,6 @@ mod turns;
 mod unroll;
 mod widen;
 
-pub(crate) use copies::{carry, yield_as};
 pub(crate) use plan::{feeds_dot, is_dot};
 pub use registers::PREFETCH_LOADS;
 pub(super) use staged::memory_between;

@@ -13,7 +13,7 @@
 //! So lanes compute while tensor cores make the dots of two iterations, and have none to wait for first. The last
 //! iteration makes its own first dot again, as there is no block behind it.
 
-use super::copies::{carry, compare, integer, place, yield_as};
+use super::copies::{compare, integer, place};
 use super::dots::{adds_up, carried_number, is_view, memory_of, wait_behind};
 use super::expand::Expanded;
 use super::plan::PipelinePlan;
@@ -23,6 +23,7 @@ use crate::ops::barrier::WAIT_BARRIER;
 use crate::ops::group_dot::WarpGroupDotOp;
 use crate::ops::shared::MemdescIndexOp;
 use crate::passes::bulk_copies::{barrier_at, wait};
+use crate::passes::carried::{carry, yield_as};
 use crate::passes::hold_operands::ROWS;
 use crate::passes::residency::{Residency, dots_of, words};
 use crate::types::{memdesc, token_type};

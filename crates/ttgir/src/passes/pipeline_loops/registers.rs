@@ -13,8 +13,9 @@
 //! through shared memory. The narrower the load, the more iterations it is ahead. Left out: loops around loops, loads
 //! on whose values addresses depend, loops that say they are not to be unrolled.
 
-use super::copies::{Values, bind, carry, compare, copy_slice, guard, integer, place, yield_as};
+use super::copies::{Values, bind, compare, copy_slice, guard, integer, place};
 use super::plan::{AddressSlice, is_dot};
+use crate::passes::carried::{carry, yield_as};
 use crate::passes::context::Context;
 use ir::pass::PassRow;
 use ir::{Block, Builder, Def, Diagnostic, Module, Op, Place, Traits, Value};

@@ -19,7 +19,7 @@
 //! Left out, and said in a remark: loops inside of loops that do not count, copies by lanes, addresses that are loaded
 //! or made of blocks, clusters.
 
-use super::copies::{Rings, carry, compare, integer, yield_as};
+use super::copies::{Rings, compare, integer};
 use super::expand::{PipelineState, Walk, carry_state, make_ring, read};
 use super::nest::{Inner, Nest, Part, pays, says};
 use super::plan::PipelinePlan;
@@ -32,6 +32,7 @@ use crate::ops::roles::{WARP_RETURN, WARP_SPECIALIZE, WARP_YIELD, WarpSpecialize
 use crate::ops::shared::LOCAL_DEALLOC;
 use crate::ops::turns::GIVE_TURN;
 use crate::passes::bulk_copies::{barrier_at, end_barriers, make_barriers_for};
+use crate::passes::carried::{carry, yield_as};
 use crate::passes::context::Context;
 use ir::{Block, Builder, Module, Op, OpInit, Type, Value};
 use rustc_hash::FxHashSet;

@@ -15,11 +15,12 @@
 //! iteration stands behind the loop, so that no load of the loop needs a condition. Elements lie in shared memory such
 //! that both sides move wide vectors without bank conflicts. Left out: more than one iteration ahead, clusters.
 
-use super::copies::{Values, bind, carry, compare, copy_slice, guard, place, yield_as};
+use super::copies::{Values, bind, compare, copy_slice, guard, place};
 use super::plan::{PipelinePlan, PipelinedLoad};
 use crate::Machine;
 use crate::ops::convert::ConvertLayoutOp;
 use crate::ops::shared::{LOCAL_STORE, allocate, load_from};
+use crate::passes::carried::{carry, yield_as};
 use crate::types::memdesc_type;
 use crate::{BasisList, Encoding, SharedEncoding};
 use ir::{Block, Builder, Module, Op, OpInit, Place, Type, Value};
