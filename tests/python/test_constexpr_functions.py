@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 import deuteron as triton
 import deuteron.language as tl
@@ -121,3 +122,33 @@ def test_functions_of_users_ask_for_the_options_of_the_compile(engine):
 
 def test_an_old_name_of_builtin():
     assert extern is tl.core.builtin
+
+
+@triton.jit
+def called(out, one: tl.constexpr, two: tl.constexpr, three: tl.constexpr):
+    x = tl.arange(0, 8).to(tl.float32)
+    tl.store(out + tl.arange(0, 8), three(two(one(x), x)))
+
+
+@pytest.mark.parametrize("functions, expected", [
+    ((tl.sigmoid, tl.maximum, tl.exp), lambda x: np.exp(np.maximum(1 / (1 + np.exp(-x)), x))),
+    ((tl.flip, tl.minimum, tl.cumsum), lambda x: np.cumsum(np.minimum(x[::-1], x))),
+])
+def test_functions_of_the_language_are_arguments(engine, functions, expected):
+    out = torch.full((8,), float("nan"))
+    called[(1,)](out, *functions)
+    x = np.arange(8, dtype=np.float64)
+    np.testing.assert_allclose(out, expected(x), rtol=1e-5)
+
+
+@triton.jit
+def ask(out, what: tl.constexpr):
+    tl.store(out + tl.program_id(0), what())
+
+
+@pytest.mark.parametrize("engine", ["sm_90"], indirect=True)
+@pytest.mark.parametrize("what", ["smid", "num_threads", "globaltimer"])
+def test_what_one_kind_of_target_has_is_an_argument(engine, what):
+    out = torch.full((4,), -1, dtype=torch.int64)
+    ask[(4,)](out, what=getattr(tl.extra.cuda, what), num_warps=2)
+    assert (out == 64).all() if what == "num_threads" else (out >= 0).all()

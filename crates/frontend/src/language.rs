@@ -125,6 +125,11 @@ pub fn owns(function: &crate::value::FunctionRef) -> bool {
     stdlib::owns(function)
 }
 
+/// The path of a function of the library, as [`resolve`] takes it.
+pub fn path_of(function: &crate::value::FunctionRef) -> Option<String> {
+    stdlib::path_of(function).map(|path| format!("tl.{path}"))
+}
+
 /// Whether a place, as locations describe it, is in the library.
 pub fn is_library_place(place: &str) -> bool {
     place.starts_with(stdlib::FOLDER)

@@ -178,6 +178,12 @@ pub(crate) fn owns(function: &FunctionRef) -> bool {
     function.0.module == MODULE
 }
 
+/// The path below `tl` of a function that belongs to the library, the first of them where modules share it.
+pub(crate) fn path_of(function: &FunctionRef) -> Option<&'static str> {
+    let paths = || library().by_path.iter().filter(|(_, number)| **number as u64 == function.0.id);
+    owns(function).then(|| paths().map(|(path, _)| path.as_str()).min()).flatten()
+}
+
 /// A name as library functions see it.
 pub(crate) fn global(name: &str) -> Option<PyValue> {
     match name {

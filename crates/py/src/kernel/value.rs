@@ -32,8 +32,11 @@ impl Registry {
         objects.get(&object.0.id).map(|(object, _)| object.clone_ref(py))
     }
 
-    /// The function of a number that this registry gave.
+    /// The function of a number that this registry gave; none for one of the library, which counts its own.
     pub(crate) fn function(&self, py: Python<'_>, function: &FunctionRef) -> Option<Py<JitFunction>> {
+        if frontend::language::owns(function) {
+            return None;
+        }
         let functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
         functions.get(&function.0.id).map(|function| function.clone_ref(py))
     }
@@ -154,9 +157,10 @@ impl Registry {
                 named_tuple(py, items, tuple.fields.as_deref())?
             }
             PyValue::Constexpr(inner) => self.to_python(py, inner)?,
-            PyValue::JitFunction(function) => {
-                self.function(py, function).ok_or_else(|| lost(value))?.into_bound(py).into_any()
-            }
+            PyValue::JitFunction(function) => match frontend::language::path_of(function) {
+                Some(path) => language_member(py, &path)?,
+                None => self.function(py, function).ok_or_else(|| lost(value))?.into_bound(py).into_any(),
+            },
             PyValue::ConstexprFunction(object) | PyValue::Object(object) => {
                 self.object(py, object).ok_or_else(|| lost(value))?.into_bound(py)
             }
