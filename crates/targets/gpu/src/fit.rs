@@ -10,7 +10,7 @@ use ir::{Attr, Diagnostic, Module, Op, Traits, Type};
 use ttgir::module::set_store_bytes;
 use ttir::ops::control::{ForOp, NUM_STAGES};
 use ttir::ops::descriptor::DescriptorAccessOp;
-use ttir::ops::dot::MatmulOp;
+use ttir::ops::dot::is_dot;
 
 /// In how many parts the largest bulk stores may be done.
 const PARTS: [u64; 2] = [2, 4];
@@ -202,10 +202,6 @@ fn may_take_less(module: &Module, op: Op) -> bool {
     is_staged || is_dot(module, op) || DescriptorAccessOp::written(module, op).is_some()
 }
 
-fn is_dot(module: &Module, op: Op) -> bool {
-    MatmulOp::of(module, op).is_some()
-}
-
 /// A program with one stage less.
 struct Candidate {
     stages: Vec<u32>,
@@ -284,6 +280,25 @@ mod tests {
         let mut measure = |module: ir::Module| Ok::<u64, ()>(need(&module));
         let fitted = fit().search(Need { bytes: 110, staged: 40, limit }, &mut measure).expect("measured");
         fitted.map(|fitted| (stages(&fitted.module), store_bytes(&fitted.module)))
+    }
+
+    #[test]
+    fn scaled_dots_are_dots() {
+        let text = "module {
+  tt.func public @f(%n: i32, %x: tensor<128x64xbf16>, %w: tensor<64x64xi8>, %s: tensor<64x4xi8>, %c: tensor<128x64xf32>) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %d = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %c) -> (tensor<128x64xf32>) : i32 {
+      %e = tt.dot_scaled %x, %w scale %s, %sum lhs = bf16 rhs = e4m3 {fastMath = true} : tensor<128x64xbf16> * tensor<64x64xi8>, tensor<64x4xi8> -> tensor<128x64xf32>
+      scf.yield %e : tensor<128x64xf32>
+    }
+    tt.return
+  }
+}
+";
+        let module = ir::text::parse(text, ttgir::registry(), ir::text::ParseOptions::default());
+        let fit = Fit::of(&module.expect("text"), 4).expect("the loop has a dot");
+        assert_eq!(fit.most_stages(), Some(4));
     }
 
     #[test]

@@ -12,6 +12,11 @@ use smallvec::{SmallVec, smallvec};
 /// Rows of this file.
 pub(super) const ROWS: &[&OpRow] = &[&DOT, &DOT_SCALED];
 
+/// Whether an operation multiplies matrices, with scales or without.
+pub fn is_dot(module: &Module, op: Op) -> bool {
+    MatmulOp::of(module, op).is_some() || module.is(op, &DOT_SCALED)
+}
+
 ir::enum_attr! {
     /// How binary32 operands are multiplied.
     InputPrecision, INPUT_PRECISION "inputPrecision" { Tf32 "tf32" = 0, Tf32x3 "tf32x3" = 1, Ieee "ieee" = 2, Bf16x3 "bf16x3" = 3, Bf16x6 "bf16x6" = 4 }
