@@ -1,6 +1,7 @@
 //! Passes over block-level code that no target is needed for, and the list of all that every target runs first.
 
 mod accumulate_dots;
+mod carry_transposed;
 mod expand_descriptors;
 mod flatten_descriptors;
 mod inline_calls;
@@ -11,6 +12,7 @@ mod share_exponentials;
 mod written_descriptors;
 
 pub use accumulate_dots::ACCUMULATE_DOTS;
+pub use carry_transposed::CARRY_TRANSPOSED;
 pub use expand_descriptors::{EXPAND_DESCRIPTORS, Inside, KEPT, expand_descriptors};
 pub use flatten_descriptors::FLATTEN_DESCRIPTORS;
 pub use inline_calls::{INLINE_CALLS, replace_calls};
@@ -24,6 +26,7 @@ use ir::passes::{CANONICALIZE, CSE, LICM, SYMBOL_DCE};
 /// The passes of this crate, for tools that find passes by name.
 pub static ALL: &[&PassRow] = &[
     &ACCUMULATE_DOTS,
+    &CARRY_TRANSPOSED,
     &EXPAND_DESCRIPTORS,
     &FLATTEN_DESCRIPTORS,
     &INLINE_CALLS,
@@ -40,6 +43,7 @@ pub fn pipeline() -> &'static [&'static PassRow] {
         &CANONICALIZE,
         &PAD_BLOCKS,
         &ACCUMULATE_DOTS,
+        &CARRY_TRANSPOSED,
         &REORDER_BROADCAST,
         &CANONICALIZE,
         &CSE,
