@@ -45,11 +45,12 @@ pub fn machine_instructions(mnemonic: &str) -> u32 {
     }
 }
 
-/// The mnemonics of a text of several statements, labels, declarations and guards left out.
+/// The mnemonics of a text of several statements, labels, declarations, guards and comments of a line left out.
 pub fn mnemonics(text: &str) -> impl Iterator<Item = &str> {
     text.split(';').filter_map(|statement| {
         let is_before = |word: &&str| word.starts_with(['@', '{', '}']) || word.ends_with(':');
-        let mnemonic = statement.split_whitespace().find(|word| !is_before(word))?;
+        let lines = statement.lines().map(|line| line.split("//").next().unwrap_or_default());
+        let mnemonic = lines.flat_map(str::split_whitespace).find(|word| !is_before(word))?;
         let is_name = mnemonic.starts_with(|c: char| c.is_ascii_lowercase());
         is_name.then_some(mnemonic)
     })

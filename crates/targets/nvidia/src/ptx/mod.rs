@@ -11,6 +11,7 @@ mod edges;
 mod effort;
 mod error;
 mod features;
+mod interleave;
 mod liveness;
 mod loop_loads;
 mod low_halves;

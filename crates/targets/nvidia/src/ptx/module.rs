@@ -6,6 +6,7 @@ use super::edges::skip_empty;
 use super::effort::{Effort, effort, spills};
 use super::error::PtxError;
 use super::features::Features;
+use super::interleave::interleave;
 use super::loop_loads::LoopLoads;
 use super::low_halves::read_low_halves;
 use super::options::Options;
@@ -49,6 +50,7 @@ pub fn emit(module: &Module, options: &Options) -> Result<Ptx, Vec<PtxError>> {
             Ok(mut selected) => {
                 skip_empty(&mut selected);
                 read_low_halves(&mut selected);
+                interleave(&mut selected);
                 let lanes = function.kernel.as_ref().and_then(|kernel| kernel.lanes);
                 let lanes = lanes.map_or(1, |lanes| lanes.iter().product());
                 let effort = effort(&selected, lanes);

@@ -9,21 +9,25 @@ use super::descriptor::{Major, Tile};
 use super::kinds::{self, Kind};
 use super::pack::{pack, pack_narrow};
 use crate::lower::instruction::{Instruction, Sequence};
-use ir::{Def, Op, Value as IrValue};
+use ir::{Def, Module, Op, Traits, Value as IrValue};
 use lanes::pairs::{Offsets, accumulator_fragment, row_fragment};
 use lanes::{Cx, LaneValue, Positions, Result};
 use layout::{Dim, LinearLayout};
 use llir::{Op as LlirOp, Type, Value, Values};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
 use ttgir::ops::barrier::FenceAsyncSharedOp;
 use ttgir::ops::group_dot::{WarpGroupDotOp, WarpGroupDotWaitOp};
 use ttgir::{Encoding, SharedEncoding, shape_per_block};
+use ttir::ops::extern_call::InlineAsmOp;
+use ttir::types::{elem, elem_bits, is_tensor, numel};
 
 /// Rows of one instruction.
 const ROWS: u32 = 64;
+/// Instructions along k that begin together where the left operand is unpacked for them (mxfp4 weights).
+const STEPS_OF_PART: usize = 2;
 /// Warps that work together.
 const GROUP: u32 = 4;
 
@@ -92,7 +96,7 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         tiles.push((registers, chain));
     }
     if let Some(most) = most_steps(&group_dot, &dot, depth) {
-        add_partial_sums(cx, group_dot, &tiles, most, &mut sums);
+        add_partial_sums(cx, &group_dot, &tiles, most, &mut sums);
         positions.copy_repeated(&mut sums);
         cx.set_result(op, LaneValue::tensor(sums));
         return Ok(());
@@ -104,9 +108,18 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         open(cx, &mut words);
     }
     let mut packed = Vec::new();
+    // Parts of a dot with a fence each: what they read from registers may be computed while those before go on.
+    let part = if is_unpacked(cx.module, &dot) { STEPS_OF_PART } else { steps.len() };
+    let is_whole = part >= steps.len();
     for (index, ((registers, chain), words)) in tiles.into_iter().zip(words).enumerate() {
-        let borders = Borders { opens: index == 0 && !is_open, closes: index == last };
-        let made = multiply(cx, &group_dot, &chain, &words, borders);
+        let mut made: Values = words.into_iter().collect();
+        for (number, chunk) in chain.chunks(part).enumerate() {
+            let ends = (number + 1) * part >= chain.len();
+            let opens = !is_whole || index == 0 && !is_open;
+            let keep = if number == 0 { group_dot.keep } else { Keep::Always };
+            let borders = Borders { opens, closes: ends && index == last, keep };
+            made = multiply(cx, &group_dot, chunk, &made, borders);
+        }
         if made.len() < registers.len() {
             packed.push((registers, made));
             continue;
@@ -123,6 +136,35 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     positions.copy_repeated(&mut sums);
     cx.set_result(op, LaneValue::tensor(sums));
     Ok(())
+}
+
+/// Whether the left operand is computed from fewer bits, at most 5/8 as many: weights of 4 or 8 bits, and their scales.
+fn is_unpacked(module: &Module, dot: &WarpGroupDotOp<'_>) -> bool {
+    if ttgir::types::memdesc(module.ty(dot.a())).is_some() {
+        return false;
+    }
+    let bits = |value: IrValue| {
+        let ty = module.ty(value);
+        numel(ty) as u64 * u64::from(elem_bits(elem(ty)))
+    };
+    let most = bits(dot.a()) / 8 * 5;
+    let home = module.block_of(dot.op);
+    let computes = |&made: &Op| {
+        let is_plain = module.has(made, Traits::PURE) || InlineAsmOp::of(module, made).is_some();
+        is_plain && module.block_of(made) == home && module.regions(made).is_empty()
+    };
+    let (mut from, mut stack, mut seen) = (0, vec![dot.a()], FxHashSet::default());
+    while let Some(value) = stack.pop().filter(|_| from <= most) {
+        match module.def_op(value).filter(computes) {
+            Some(made) => {
+                let operands = module.operands(made).iter().copied();
+                stack.extend(operands.filter(|&of| is_tensor(module.ty(of)) && seen.insert(of)));
+            }
+            None if module.constant(value).is_some() => {}
+            None => from += bits(value),
+        }
+    }
+    from <= most
 }
 
 /// After how many instructions along k the sums are taken out of the matrix units, which keep few bits of sums of 8-bit
@@ -157,13 +199,12 @@ fn open(cx: &mut Cx<'_>, words: &mut [SmallVec<[Value; 16]>]) {
 /// Adds the dot to the sums, `most` instructions along k at a time.
 fn add_partial_sums(
     cx: &mut Cx<'_>,
-    mut group_dot: GroupDot,
+    group_dot: &GroupDot,
     tiles: &[OneTile],
     most: usize,
     sums: &mut [Value],
 ) {
     sums_before(cx, group_dot.keep, sums);
-    group_dot.keep = Keep::Never;
     let steps = tiles.iter().map(|(_, chain)| chain.len()).max().unwrap_or(0);
     let last = tiles.len().saturating_sub(1);
     for first in (0..steps).step_by(most) {
@@ -171,9 +212,8 @@ fn add_partial_sums(
         let mut parts: Vec<Value> = Vec::new();
         let words = packed_sums(cx, tiles, sums);
         for (index, ((_, chain), words)) in tiles.iter().zip(words).enumerate() {
-            let borders = Borders { opens: index == 0, closes: index == last };
-            let chunk: Chain = chain[first..end].iter().cloned().collect();
-            parts.extend(multiply(cx, &group_dot, &chunk, &words, borders));
+            let borders = Borders { opens: index == 0, closes: index == last, keep: Keep::Never };
+            parts.extend(multiply(cx, group_dot, &chain[first..end], &words, borders));
         }
         wait(cx, 0, &mut parts);
         let registers = tiles.iter().flat_map(|(registers, _)| registers);
@@ -441,10 +481,13 @@ struct Borders {
     opens: bool,
     /// The end of the group of instructions after the last.
     closes: bool,
+    /// Whether the first adds to what the sums were.
+    keep: Keep,
 }
 
 /// The left and the right operand of the instructions of a tile, one after the other along k.
-type Chain = SmallVec<[[SmallVec<[Value; 4]>; 2]; 4]>;
+type Chain = SmallVec<[Step; 4]>;
+type Step = [SmallVec<[Value; 4]>; 2];
 
 /// A tile: the numbers of the registers of its sums, and its operands.
 type OneTile = (SmallVec<[u32; 16]>, Chain);
@@ -454,7 +497,7 @@ type OneTile = (SmallVec<[u32; 16]>, Chain);
 fn multiply(
     cx: &mut Cx<'_>,
     group_dot: &GroupDot,
-    chain: &Chain,
+    chain: &[Step],
     packed: &[Value],
     borders: Borders,
 ) -> Values {
@@ -471,11 +514,11 @@ fn multiply(
     }
     for (step, [left, right]) in chain.iter().enumerate() {
         let mut multiply = Instruction::new(name.as_str()).tuple(part, count);
-        if step == 0 && !matches!(group_dot.keep, Keep::Never) {
+        if step == 0 && !matches!(borders.keep, Keep::Never) {
             // Sums that do not count need not be there.
             multiply = multiply.kept(packed);
         }
-        let keeps = match (step, group_dot.keep) {
+        let keeps = match (step, borders.keep) {
             (0, Keep::Never) => cx.b.bool(false),
             (0, Keep::If(flag)) => flag,
             _ => cx.b.bool(true),
