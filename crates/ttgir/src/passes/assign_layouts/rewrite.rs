@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 use ttir::ops::constant::ConstantOp;
 use ttir::ops::control::ForOp;
+use ttir::ops::shape::BROADCAST;
 use ttir::types::{is_tensor, shape};
 
 /// What was decided.
@@ -27,7 +28,14 @@ pub(crate) struct Assignment {
 /// Carries a plan out on a function; whether that took no operation away and made none.
 pub(crate) fn rewrite(module: &mut Module, function: Op, layouts: &mut Layouts, plan: &Assignment) -> bool {
     let homes: FxHashMap<Value, Layout> = plan.homes.iter().copied().collect();
-    let mut rewriter = Rewriter { module, layouts, homes, cheap: &plan.cheap, copies: FxHashMap::default() };
+    let mut rewriter = Rewriter {
+        module,
+        layouts,
+        homes,
+        cheap: &plan.cheap,
+        copies: FxHashMap::default(),
+        originals: FxHashMap::default(),
+    };
     for &(value, layout) in &plan.homes {
         rewriter.retype(value, layout);
     }
@@ -46,6 +54,8 @@ struct Rewriter<'a> {
     cheap: &'a FxHashSet<Value>,
     /// The same value in other layouts.
     copies: FxHashMap<(Value, Layout), Value>,
+    /// What each copy is a copy of: an operation that is cloned may take the copy.
+    originals: FxHashMap<Value, Value>,
 }
 
 impl Rewriter<'_> {
@@ -73,6 +83,7 @@ impl Rewriter<'_> {
         if !is_tensor(self.module.ty(value)) {
             return value;
         }
+        let value = self.originals.get(&value).copied().unwrap_or(value);
         let home = self.homes.get(&value).copied();
         let Some(want) = want.or(home) else {
             let layout = self.layouts.default_for(shape(self.module.ty(value)));
@@ -100,6 +111,10 @@ impl Rewriter<'_> {
     }
 
     fn convert(&mut self, value: Value, want: Layout) -> Value {
+        // What is repeated is converted before it is.
+        if let Some(op) = self.module.def_op(value).filter(|&op| self.module.is(op, &BROADCAST)) {
+            return self.compute_copy(op, value, want);
+        }
         let ty = self.layouts.retyped(want, self.module.ty(value));
         let init = OpInit { operands: smallvec![value], results: smallvec![ty], ..OpInit::default() };
         let copy = match self.module.def(value) {
@@ -117,29 +132,42 @@ impl Rewriter<'_> {
             }
         };
         let result = self.module.result(copy, 0);
-        self.copies.insert((value, want), result);
+        self.copy(value, want, result);
         result
+    }
+
+    /// Notes that a value is another one in a layout.
+    fn copy(&mut self, value: Value, want: Layout, copy: Value) {
+        self.copies.insert((value, want), copy);
+        self.originals.insert(copy, value);
     }
 
     /// Computes a cheap value in a layout: in place the first time, by a copy of its operation later.
     fn compute(&mut self, op: Op, value: Value, want: Layout) -> Value {
-        let is_first = !self.homes.contains_key(&value);
-        let (op, result) = if is_first {
-            self.homes.insert(value, want);
-            (op, value)
-        } else {
-            let copy = self.module.clone_op(op, &mut FxHashMap::default());
-            self.module.insert_before(op, copy);
-            let result = self.module.result(copy, 0);
-            self.copies.insert((value, want), result);
-            (copy, result)
-        };
+        if self.homes.contains_key(&value) {
+            return self.compute_copy(op, value, want);
+        }
+        self.homes.insert(value, want);
+        self.fill_all(op, value, want);
+        value
+    }
+
+    fn compute_copy(&mut self, op: Op, value: Value, want: Layout) -> Value {
+        let copy = self.module.clone_op(op, &mut FxHashMap::default());
+        self.module.insert_before(op, copy);
+        let result = self.module.result(copy, 0);
+        self.copy(value, want, result);
+        self.fill_all(copy, result, want);
+        result
+    }
+
+    /// Gives what an operation makes a layout, and what it takes those that follow from that.
+    fn fill_all(&mut self, op: Op, result: Value, want: Layout) {
         self.retype(result, want);
         let operand = tied(self.layouts, self.module, op, Side::Operand, want);
         for slot in 0..self.module.operands(op).len() as u32 {
             self.fill(op, slot, operand);
         }
-        result
     }
 
     /// Carries a cheap value through a counted loop in a layout; the argument of the body, or the loop's result.
@@ -163,8 +191,8 @@ impl Rewriter<'_> {
         if let Some(name) = self.module.name(old_arg).map(str::to_owned) {
             self.module.set_name(new_arg, &name);
         }
-        self.copies.insert((old_arg, want), new_arg);
-        self.copies.insert((old_result, want), new_result);
+        self.copy(old_arg, want, new_arg);
+        self.copy(old_result, want, new_result);
         let init = self.get(init, Some(want));
         self.module.push_operand(op, init);
         // Pushed before it is known, since computing it may add further carried values.
