@@ -400,6 +400,26 @@ fn a_transpose_has_wide_words_and_no_conflicts() {
 }
 
 #[test]
+fn operands_of_matrix_instructions_come_by_rows_where_that_is_as_much_work() {
+    // 64 rows of 64 halves: loaded by lanes with eight columns each, multiplied by two warps of 16 rows each.
+    let row = |row: u32| 64 * row;
+    let loaded = [1, 2, 4, row(8), row(16), row(32), 8, 16, 32, row(1), row(2), row(4)];
+    let multiplied = [1, row(8), 8, 16, 32, row(32), 2, 4, row(1), row(2), row(4), row(16)];
+    let [src, dst] = [loaded, multiplied].map(|columns| layout(&columns, (6, 5, 1), 12));
+    let plain = plan_shared(&src, &dst, 16, &ConvertFacts::default()).expect("a plan");
+    let facts = ConvertFacts { loads_rows: true, ..ConvertFacts::default() };
+    let by_rows = plan_shared(&src, &dst, 16, &facts).expect("a plan");
+    let steps = |plan: &Staged| [plan.store.steps.len(), plan.load.steps.len()];
+    assert_eq!(steps(&plain), steps(&by_rows), "no way takes more instructions");
+    assert!(by_rows.load.by_rows.is_some());
+    // What an instruction moves is beside each other, as it was loaded and as it is multiplied.
+    let is_run = |registers: &[u32]| registers.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    let all =
+        |plan: &Staged| plan.store.steps.iter().chain(&plan.load.steps).all(|step| is_run(&step.registers));
+    assert_eq!((all(&plain), all(&by_rows)), (false, true));
+}
+
+#[test]
 fn missing_elements_are_refused() {
     let src = blocked((1, 2, 0), &[1, 2, 0], 3);
     let dst = blocked((1, 2, 0), &[1, 2, 4], 3);

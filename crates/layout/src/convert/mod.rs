@@ -197,7 +197,8 @@ pub fn plan_shared(
     staged(&src, &dst, element_bits, facts)
 }
 
-/// The cheapest way through shared memory: by rows where that is less work.
+/// The cheapest way through shared memory: by rows where that is less work, or as much and with fewer moves of
+/// registers.
 fn staged(
     src: &Columns,
     dst: &Columns,
@@ -206,9 +207,8 @@ fn staged(
 ) -> Result<Staged, ConversionError> {
     let plain = swizzle::plan(src, dst, element_bits, facts)?;
     let by_rows = rows::plans(src, dst, element_bits, facts);
-    Ok(by_rows
-        .into_iter()
-        .fold(plain, |best, way| if way.cost(facts) < best.cost(facts) { way } else { best }))
+    let work = |way: &Staged| (way.cost(facts), way.moved_words(element_bits));
+    Ok(by_rows.into_iter().fold(plain, |best, way| if work(&way) < work(&best) { way } else { best }))
 }
 
 /// The way through shared memory to all that hold an element from the first of them: the one with zeros in all bits of

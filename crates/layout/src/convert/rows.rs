@@ -43,8 +43,9 @@ struct Named {
 }
 
 impl Named {
-    /// The layout as named by lanes, where rows are what lanes of the other side hold whole.
-    fn of(held: &Columns, other: &Columns, transposed: bool) -> Option<Named> {
+    /// The layout as named by lanes, where rows are what lanes of the other side hold whole. The matrices of an
+    /// instruction are those that follow each other in registers, or those beside each other on the other side.
+    fn of(held: &Columns, other: &Columns, transposed: bool, in_order: bool) -> Option<Named> {
         let &[c1, c2, r0, r1, r2] = held.lane.first_chunk::<LANE_BITS>()?;
         let &pair = held.register.first()?;
         let (row, rows) =
@@ -58,7 +59,7 @@ impl Named {
         // What neighbouring lanes of the other side hold stands side by side: matrices there share a base.
         let beside = Basis::of(&other.lane);
         let mut bits: Vec<usize> = (1..held.register.len()).collect();
-        bits.sort_by_key(|&bit| !beside.holds(held.register[bit]));
+        bits.sort_by_key(|&bit| !in_order && !beside.holds(held.register[bit]));
         let matrices = *bits.first_chunk::<2>()?;
         let mut others = bits.split_off(matrices.len());
         others.sort_unstable();
@@ -105,10 +106,10 @@ pub(super) fn plans(src: &Columns, dst: &Columns, element_bits: u32, facts: &Con
         return Vec::new();
     }
     let ways = |held: &Columns, other: &Columns, can: bool| -> Vec<Named> {
-        [false, true]
-            .into_iter()
+        let each = [(false, false), (true, false), (false, true), (true, true)];
+        each.into_iter()
             .filter(|_| can)
-            .filter_map(|turned| Named::of(held, other, turned))
+            .filter_map(|(turned, in_order)| Named::of(held, other, turned, in_order))
             .collect()
     };
     let mut plans = Vec::new();

@@ -6,7 +6,7 @@
 //! dimension always have a common complement, and the rows are one. So no conversion of whole words has conflicts;
 //! [`Access`] counts them from the result all the same.
 
-use super::access::{Access, Places};
+use super::access::{Access, AccessStep, Places};
 use super::{Columns, ConversionError, ConvertFacts, blocks, exchange};
 use crate::dims::{Dim, mask};
 use crate::linear::LinearLayout;
@@ -37,6 +37,16 @@ impl Staged {
         };
         let barrier = if self.within_warp { facts.barrier_cost / 4 } else { facts.barrier_cost };
         side(&self.store) + side(&self.load) + (2 * self.rounds - 1) * barrier
+    }
+
+    /// Words of registers that are not beside each other though one instruction moves them: what loads from memory gave
+    /// together, or what a matrix instruction takes together, is moved to where the instruction wants it.
+    pub(crate) fn moved_words(&self, element_bits: u32) -> u32 {
+        let of_step = |step: &AccessStep| {
+            let apart = step.registers.windows(2).any(|pair| pair[1] != pair[0] + 1);
+            if apart { (step.registers.len() as u32 * element_bits).div_ceil(32) } else { 0 }
+        };
+        self.store.steps.iter().chain(&self.load.steps).map(of_step).sum()
     }
 }
 
