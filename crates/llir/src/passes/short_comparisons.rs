@@ -215,7 +215,7 @@ fn shorten(
 }
 
 /// Whether a signed comparison of any number of a range with one number holds, where it always does or never.
-fn decided(predicate: IntCompare, range: Range, number: i128) -> Option<bool> {
+pub(super) fn decided(predicate: IntCompare, range: Range, number: i128) -> Option<bool> {
     let (below, above) = (range.most < number, range.least > number);
     let known = |always: bool, never: bool| (always || never).then_some(always);
     match predicate {

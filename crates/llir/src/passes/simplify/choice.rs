@@ -3,6 +3,8 @@
 use super::{Change, Rule, Simplifier, with_operands};
 use crate::builder::fold::{float_compare, int_compare};
 use crate::function::{InstData, IntCompare, Payload};
+use crate::passes::range::range;
+use crate::passes::short_comparisons::decided;
 use crate::rows::Op;
 
 pub(super) const RULES: &[(Op, Rule)] = &[
@@ -12,6 +14,7 @@ pub(super) const RULES: &[(Op, Rule)] = &[
     (Op::ICMP, test_of_truth),
     (Op::ICMP, truths_that_differ),
     (Op::ICMP, unsigned_compare),
+    (Op::ICMP, by_ranges),
     (Op::SELECT, known_choice),
     (Op::SELECT, choice_of_truths),
     (Op::XOR, twice_inverted),
@@ -118,6 +121,29 @@ fn unsigned_compare(s: &mut Simplifier<'_>, data: &InstData) -> Option<Change> {
         IntCompare::Slt if both_positive && limit == 0 => false,
         _ => return None,
     };
+    Some(Change::Value(s.constant(data.ty, u128::from(holds))))
+}
+
+/// Instructions that are looked at behind either side of a comparison.
+const DEPTH: u32 = 6;
+
+/// `x < y` is known where it holds for all numbers that `x` and `y` can be, or for none.
+fn by_ranges(s: &mut Simplifier<'_>, data: &InstData) -> Option<Change> {
+    let compare = compare_of(data)?;
+    if s.ty(data.operands[0]).lane_bits() == 1 {
+        return None;
+    }
+    let [x, y] = [0, 1].map(|at| range(s.cx, s.function, data.operands[at], DEPTH));
+    let (x, y) = (x?, y?);
+    let natural = x.least >= 0 && y.least >= 0;
+    let compare = match compare {
+        IntCompare::Ult if natural => IntCompare::Slt,
+        IntCompare::Ule if natural => IntCompare::Sle,
+        IntCompare::Ugt if natural => IntCompare::Sgt,
+        IntCompare::Uge if natural => IntCompare::Sge,
+        signed => signed,
+    };
+    let holds = decided(compare, x.sub(y), 0)?;
     Some(Change::Value(s.constant(data.ty, u128::from(holds))))
 }
 
