@@ -56,6 +56,12 @@ impl Interval {
         decided(is_one, self.high < other.low || other.high < self.low)
     }
 
+    /// All numbers of the type of a value.
+    fn all(module: &Module, value: Value) -> Option<Interval> {
+        let most = i64::MAX >> (64 - elem(module.ty(value)).as_int()?);
+        Some(Interval { low: -most - 1, high: most })
+    }
+
     fn one(value: i64) -> Interval {
         Interval { low: value, high: value }
     }
@@ -118,8 +124,12 @@ fn computed(module: &Module, op: Op, depth: u32) -> Option<Interval> {
         let (yes, no) = (yes?, no?);
         return Some(Interval { low: yes.low.min(no.low), high: yes.high.max(no.high) });
     }
-    if module.row(op).traits.has(Traits::MOVES) || is(&EXTSI) {
+    if module.row(op).traits.has(Traits::MOVES) {
         return within(module, UnaryOp::new(module, op).src(), depth);
+    }
+    if is(&EXTSI) {
+        let source = UnaryOp::new(module, op).src();
+        return within(module, source, depth).or_else(|| Interval::all(module, source));
     }
     if is(&EXTUI) {
         return within(module, UnaryOp::new(module, op).src(), depth).filter(|source| source.low >= 0);
@@ -150,6 +160,12 @@ fn combined(module: &Module, op: Op, depth: u32) -> Option<Interval> {
     }
     let of = BinaryOp::new(module, op);
     let [one, two] = [of.lhs(), of.rhs()].map(|value| within(module, value, depth));
+    // Of a smaller or larger number one bound is known where one of the two is not.
+    if module.is(op, &MINSI) || module.is(op, &MAXSI) {
+        let any = Interval::all(module, of.lhs())?;
+        let (one, two) = (one.unwrap_or(any), two.unwrap_or(any));
+        return one.corners(two, corners?);
+    }
     match corners {
         Some(corners) => one?.corners(two?, corners),
         None => remainder(one, two?, divides),

@@ -68,7 +68,7 @@ pub static CMPI: OpRow = OpRow {
         ];
         table.get(predicate as usize).map(|&holds| u64::from(holds))
     }),
-    patterns: &[crate::passes::patterns::known_comparison],
+    patterns: &[crate::passes::patterns::known_comparison, crate::passes::patterns::narrow_comparison],
     ..CmpIOp::ROW
 };
 

@@ -1,10 +1,12 @@
-//! Comparisons whose outcome the bounds of their operands decide.
+//! Comparisons whose outcome the bounds of their operands decide, or that fewer bits do as well.
 
 use super::replace;
 use crate::interval::Interval;
-use crate::ops::compare::CmpIOp;
+use crate::ops::arith_cast::TRUNCI;
+use crate::ops::compare::{CMPI, CmpIOp};
 use crate::ops::constant;
-use ir::{Builder, Module, Op};
+use crate::types::{elem, is_tensor, with_elem};
+use ir::{Builder, Module, Op, Type};
 
 /// `arith.cmpi slt, %i, 1024  =>  true` where `%i` is less in all its elements.
 pub(crate) fn known_comparison(module: &mut Module, op: Op) -> bool {
@@ -15,4 +17,33 @@ pub(crate) fn known_comparison(module: &mut Module, op: Op) -> bool {
     let ty = module.ty(of.result());
     let value = constant::build(&mut Builder::before(module, op), ty, u64::from(holds));
     replace(module, op, value)
+}
+
+/// Bits of the numbers that are narrowed, and of those that they become.
+const WIDE: u32 = 64;
+const NARROW: u32 = 32;
+
+/// `arith.cmpi slt, %i, %j : i64  =>  arith.cmpi slt, (arith.trunci %i), (arith.trunci %j) : i32` where both are blocks of
+/// numbers of 32 bits: machines of 32 bits take two instructions for each comparison of 64.
+pub(crate) fn narrow_comparison(module: &mut Module, op: Op) -> bool {
+    let of = CmpIOp::new(module, op);
+    let (sides, predicate) = ([of.lhs(), of.rhs()], of.predicate());
+    let ty = module.ty(sides[0]);
+    if !is_tensor(ty) || elem(ty).as_int() != Some(WIDE) {
+        return false;
+    }
+    let is_short = |value| {
+        Interval::of(module, value)
+            .is_some_and(|bounds| bounds.low >= i64::from(i32::MIN) && bounds.high <= i64::from(i32::MAX))
+    };
+    if !sides.into_iter().all(is_short) {
+        return false;
+    }
+    let mut builder = Builder::before(module, op);
+    let short = sides.map(|value| {
+        let ty = with_elem(builder.module.ty(value), Type::int(NARROW));
+        builder.build_as(&TRUNCI, &[value], &[], ty)
+    });
+    let result = builder.build(&CMPI, &short, &CmpIOp::attrs(predicate));
+    replace(module, op, result)
 }

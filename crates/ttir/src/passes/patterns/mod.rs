@@ -12,7 +12,7 @@ mod memory;
 mod select;
 mod shape;
 
-pub(crate) use compare::known_comparison;
+pub(crate) use compare::{known_comparison, narrow_comparison};
 pub(crate) use control::{
     drop_repeated_assert, drop_unneeded_values, fold_if, forward_invariant_values, inline_single_iteration,
     skip_empty_loop,
