@@ -27,7 +27,7 @@ use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use ttir::ops::access::AccessOp;
 use ttir::ops::arith_int::{ADDI, ANDI, SUBI};
-use ttir::ops::compare::{CmpIPredicate, SELECT};
+use ttir::ops::compare::{CmpIPredicate, SELECT, SelectOp};
 use ttir::ops::constant::splat_bits;
 use ttir::ops::control::{FOR, ForOp, NUM_STAGES, UNROLL, WARP_SPECIALIZE, YIELD};
 use ttir::ops::forms::BinaryOp;
@@ -369,6 +369,16 @@ fn copy_of(builder: &mut Builder<'_>, op: Op, values: &mut Values, condition: Op
 fn either(builder: &mut Builder<'_>, condition: Option<Value>, next: Value, before: Value) -> Value {
     match condition {
         Some(condition) if next != before => {
+            // What is chosen in place of what was carried is chosen where the loop has the iteration as well.
+            if let Some(choice) = SelectOp::def(builder.module, next)
+                && choice.false_value() == before
+                && builder.module.uses(next).is_empty()
+                && is_tensor(builder.module.ty(choice.condition())) == is_tensor(builder.module.ty(next))
+            {
+                let (mask, chosen) = (choice.condition(), choice.true_value());
+                let both = with_condition(builder, condition, Some(mask), next);
+                return builder.build(&SELECT, &[both, chosen, before], &[]);
+            }
             let whole = with_condition(builder, condition, None, next);
             builder.build(&SELECT, &[whole, next, before], &[])
         }
