@@ -84,6 +84,7 @@ pub static PASSES: &[&ir::pass::PassRow] = &[
     &passes::HOIST_MEMORY,
     &passes::HOLD_OPERANDS,
     &passes::FIT_REGISTERS,
+    &passes::EASE_REGISTERS,
     &passes::UNROLL_LOADS,
     &passes::PIPELINE_LOOPS,
     &passes::BULK_COPIES,

@@ -15,10 +15,28 @@ use super::{only_reads, words, writes};
 use ir::{Block, Module, Op, Traits, Value};
 use rustc_hash::FxHashMap;
 
+/// What moves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Moved {
+    /// All but what writes.
+    All,
+    /// What is computed of other values. What is loaded takes its time, so that it begins where it stands.
+    Computed,
+}
+
 /// Moves down what the operations of a block make.
 pub(in crate::passes) fn produce_late(module: &mut Module, block: Block) {
+    move_down(module, block, Moved::All);
+}
+
+/// Moves down what the operations of a block compute, and leaves what they load.
+pub(in crate::passes) fn compute_late(module: &mut Module, block: Block) {
+    move_down(module, block, Moved::Computed);
+}
+
+fn move_down(module: &mut Module, block: Block, moved: Moved) {
     let ops: Vec<Op> = module.ops(block).collect();
-    let mut order = Order::default();
+    let mut order = Order { moved, placed: Vec::new(), number: FxHashMap::default() };
     // The last one is placed first, so that users stand where they will be.
     for &op in ops.iter().rev() {
         match order.user(module, op) {
@@ -33,8 +51,8 @@ pub(in crate::passes) fn produce_late(module: &mut Module, block: Block) {
 }
 
 /// The operations of a block that have their place, the last one first.
-#[derive(Default)]
 struct Order {
+    moved: Moved,
     placed: Vec<Op>,
     /// Where they are in the list; for what stands in a region, the operation that has the region.
     number: FxHashMap<Op, usize>,
@@ -44,7 +62,8 @@ impl Order {
     /// The operation in front of which another one moves.
     fn user(&self, module: &Module, op: Op) -> Option<usize> {
         let reads = !module.has(op, Traits::PURE);
-        if !module.regions(op).is_empty() || reads && !only_reads(module, op) {
+        let stays = reads && (self.moved == Moved::Computed || !only_reads(module, op));
+        if stays || !module.regions(op).is_empty() {
             return None;
         }
         let uses = module.results(op).iter().flat_map(|&value| self.users(module, value));

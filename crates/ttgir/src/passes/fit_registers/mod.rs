@@ -17,7 +17,7 @@
 mod early;
 mod late;
 
-pub(super) use late::produce_late;
+pub(super) use late::{compute_late, produce_late};
 
 use super::pipeline_loops::{feeds_dot, is_dot, memory_between};
 use crate::Machine;

@@ -1,0 +1,79 @@
+//! Programs that need more registers than a lane has keep blocks in them for a shorter time.
+//!
+//! ```text
+//! %b = ttg.convert_layout %x                    %v = tt.load %p
+//! %v = tt.load %p                               %m = ttg.local_alloc %v
+//! %s = ttng.warp_group_dot …              =>    %s = ttng.warp_group_dot …
+//! %m = ttg.local_alloc %v                       %d = ttng.warp_group_dot %s, %m, …
+//! %d = ttng.warp_group_dot %s, %m, …            %b = ttg.convert_layout %x
+//! use(%b)                                       use(%b)
+//! ```
+//!
+//! What only fills shared memory does so as soon as it is there, and what is computed is computed where it is used
+//! first ([`compute_late`]), loads of memory aside, which take their time. Registers
+//! are counted from the layouts ([`pressure`]). Machine code is ordered anew between barriers only, so that blocks which
+//! are held over one stay there. Left alone: programs that need no more than there are.
+
+mod pressure;
+
+use super::context::Context;
+use super::fit_registers::compute_late;
+use super::residency::RESERVE;
+use crate::ops::shared::LocalAllocOp;
+use crate::types::memdesc;
+use ir::pass::PassRow;
+use ir::{Def, Diagnostic, Module, Op, Traits};
+use pressure::Pressure;
+use ttir::types::elem_bytes;
+
+/// Programs that need more registers than a lane has keep blocks in them for a shorter time.
+pub static EASE_REGISTERS: PassRow = PassRow {
+    name: "ease-registers",
+    doc: "Programs that need more registers than a lane has keep blocks in them for a shorter time.",
+    run,
+};
+
+fn run(module: &mut Module) -> Result<(), Diagnostic> {
+    let context = Context::of(module)?;
+    let limit = u64::from(context.machine.lane_registers).saturating_sub(RESERVE);
+    for function in module.ops(module.body()).collect::<Vec<_>>() {
+        if !module.has(function, Traits::SYMBOL) || module.regions(function).is_empty() {
+            continue;
+        }
+        let tight = Pressure::of(module, function).blocks_above(limit);
+        if !tight.is_empty() && has_room(module, function, &context) {
+            fill_early(module, function);
+        }
+        for block in tight {
+            compute_late(module, block);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a multiprocessor holds as many programs that use all registers if no two buffers share memory.
+fn has_room(module: &Module, function: Op, context: &Context) -> bool {
+    let machine = context.machine;
+    let lanes = context.config.num_warps * context.config.threads_per_warp;
+    let programs = u64::from((machine.sm_registers / (lanes * machine.lane_registers.max(1))).max(1));
+    let buffers = module.walk(function).into_iter().filter_map(|op| LocalAllocOp::of(module, op));
+    let bytes: u64 = buffers
+        .filter_map(|alloc| memdesc(module.ty(alloc.result())))
+        .map(|memory| memory.shape.iter().product::<i64>() as u64 * elem_bytes(memory.elem))
+        .sum();
+    let of_each = bytes + u64::from(machine.reserved_shared_bytes);
+    bytes <= u64::from(machine.shared_bytes) && of_each * programs <= u64::from(machine.sm_shared_bytes)
+}
+
+/// Fills shared memory right behind what makes the block.
+fn fill_early(module: &mut Module, function: Op) {
+    for op in module.walk(function) {
+        let source = LocalAllocOp::of(module, op).and_then(|alloc| alloc.src());
+        let Some(source) = source.filter(|&source| module.uses(source).len() == 1) else { continue };
+        let Def::Result(made, _) = module.def(source) else { continue };
+        if module.block_of(made) == module.block_of(op) && module.regions(made).is_empty() {
+            module.detach(op);
+            module.insert_after(made, op);
+        }
+    }
+}
