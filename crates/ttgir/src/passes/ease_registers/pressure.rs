@@ -6,7 +6,7 @@
 use crate::Encoding;
 use crate::passes::assign_layouts::bases::Bases;
 use ir::{Block, Module, Op, Traits, Value};
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 use ttir::ops::constant::ConstantOp;
 use ttir::ops::forms::UnaryOp;
 use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, SPLAT};
@@ -15,12 +15,28 @@ use ttir::types::{elem, is_tensor, shape};
 /// The most registers in each block of a function, those of the blocks in it included.
 pub(super) struct Pressure<'m> {
     module: &'m Module,
+    words: FxHashMap<Value, u64>,
     found: Vec<(Block, u64)>,
+}
+
+/// Values that are alive, and the registers that they take.
+#[derive(Default)]
+struct Live {
+    values: FxHashMap<Value, u64>,
+    total: u64,
+}
+
+impl Live {
+    fn remove(&mut self, value: Value) -> bool {
+        let words = self.values.remove(&value);
+        self.total -= words.unwrap_or(0);
+        words.is_some()
+    }
 }
 
 impl Pressure<'_> {
     pub(super) fn of(module: &Module, function: Op) -> Pressure<'_> {
-        let mut pressure = Pressure { module, found: Vec::new() };
+        let mut pressure = Pressure { module, words: FxHashMap::default(), found: Vec::new() };
         pressure.block(module.entry_of(function), 0);
         pressure
     }
@@ -30,36 +46,44 @@ impl Pressure<'_> {
         self.found.iter().filter(|(_, words)| *words > limit).map(|(block, _)| *block).collect()
     }
 
-    /// Goes through a block from its end, where `around` are the registers that others hold meanwhile.
+    /// Goes through a block from its end, where others hold `around` registers meanwhile.
     fn block(&mut self, block: Block, around: u64) -> u64 {
         let module = self.module;
-        let mut live: FxHashSet<Value> = FxHashSet::default();
-        let mut most = around;
+        let (mut live, mut most) = (Live::default(), around);
         for op in module.ops(block).collect::<Vec<_>>().into_iter().rev() {
-            let results = module.results(op);
-            let is_wanted = results.iter().any(|result| live.contains(result));
-            let held = |live: &FxHashSet<Value>| live.iter().map(|&value| words(module, value)).sum::<u64>();
-            if !is_wanted {
-                live.extend(results.iter().copied().filter(|&result| !module.is_unused(result)));
+            let mut made = live.total;
+            for &result in module.results(op) {
+                let is_own = origin(module, result) == result && is_tensor(module.ty(result));
+                if !live.remove(result) && is_own && !module.is_unused(result) {
+                    made += self.words(result);
+                }
             }
-            let made = held(&live);
-            for result in results {
-                live.remove(result);
+            let has_regions = !module.regions(op).is_empty();
+            for inner in module.walk(op) {
+                for &operand in module.operands(inner) {
+                    let value = origin(module, operand);
+                    let is_there = !has_regions || module.is_outside(value, op);
+                    if is_there && is_tensor(module.ty(value)) && !live.values.contains_key(&value) {
+                        let words = self.words(value);
+                        live.values.insert(value, words);
+                        live.total += words;
+                    }
+                }
             }
-            let inner: Vec<Op> = module.walk(op);
-            let taken = inner.iter().flat_map(|&inner| module.operands(inner)).copied();
-            live.extend(taken.map(|value| origin(module, value)).filter(|&value| {
-                is_tensor(module.ty(value)) && (module.regions(op).is_empty() || module.is_outside(value, op))
-            }));
-            most = most.max(around + made).max(around + held(&live));
+            most = most.max(around + made).max(around + live.total);
             for &region in module.regions(op) {
                 for &inner in module.blocks(region) {
-                    most = most.max(self.block(inner, around + held(&live)));
+                    most = most.max(self.block(inner, around + live.total));
                 }
             }
         }
         self.found.push((block, most));
         most
+    }
+
+    fn words(&mut self, value: Value) -> u64 {
+        let module = self.module;
+        *self.words.entry(value).or_insert_with(|| words(module, value))
     }
 }
 

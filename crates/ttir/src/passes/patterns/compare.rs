@@ -2,11 +2,13 @@
 
 use super::replace;
 use crate::interval::Interval;
-use crate::ops::arith_cast::TRUNCI;
+use crate::ops::arith_cast::{EXTSI, TRUNCI};
 use crate::ops::compare::{CMPI, CmpIOp};
 use crate::ops::constant;
+use crate::ops::forms::UnaryOp;
+use crate::ops::shape::SPLAT;
 use crate::types::{elem, is_tensor, with_elem};
-use ir::{Builder, Module, Op, Type};
+use ir::{Builder, Module, Op, OpRow, Type, Value};
 
 /// `arith.cmpi slt, %i, 1024  =>  true` where `%i` is less in all its elements.
 pub(crate) fn known_comparison(module: &mut Module, op: Op) -> bool {
@@ -40,10 +42,25 @@ pub(crate) fn narrow_comparison(module: &mut Module, op: Op) -> bool {
         return false;
     }
     let mut builder = Builder::before(module, op);
-    let short = sides.map(|value| {
-        let ty = with_elem(builder.module.ty(value), Type::int(NARROW));
-        builder.build_as(&TRUNCI, &[value], &[], ty)
-    });
+    let short = sides.map(|value| narrowed(&mut builder, value));
     let result = builder.build(&CMPI, &short, &CmpIOp::attrs(predicate));
     replace(module, op, result)
+}
+
+/// The low bits of a value, from where it was widened or repeated: what looks for the ends of masks finds them.
+fn narrowed(builder: &mut Builder<'_>, value: Value) -> Value {
+    let ty = with_elem(builder.module.ty(value), Type::int(NARROW));
+    let op = builder.module.def_op(value);
+    let is = |row: &'static OpRow| op.filter(|&op| builder.module.is(op, row));
+    if let Some(op) = is(&EXTSI) {
+        let source = UnaryOp::new(builder.module, op).src();
+        let is_same = builder.module.ty(source) == ty;
+        return if is_same { source } else { builder.build_as(&TRUNCI, &[value], &[], ty) };
+    }
+    if let Some(op) = is(&SPLAT) {
+        let source = UnaryOp::new(builder.module, op).src();
+        let source = narrowed(builder, source);
+        return builder.build_as(&SPLAT, &[source], &[], ty);
+    }
+    builder.build_as(&TRUNCI, &[value], &[], ty)
 }
