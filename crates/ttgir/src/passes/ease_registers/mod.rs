@@ -12,17 +12,19 @@
 //! What only fills shared memory does so as soon as it is there, and what is computed is computed where it is used
 //! first ([`compute_late`]), loads of memory aside, which take their time. Registers
 //! are counted from the layouts ([`pressure`]). Machine code is ordered anew between barriers only, so that blocks which
-//! are held over one stay there. Left alone: programs that need no more than there are.
+//! are held over one stay there. Left alone: programs that need no more than there are, and what is computed while a
+//! dot runs.
 
 mod pressure;
 
 use super::context::Context;
 use super::fit_registers::compute_late;
 use super::residency::RESERVE;
+use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT, WarpGroupDotOp};
 use crate::ops::shared::LocalAllocOp;
 use crate::types::memdesc;
 use ir::pass::PassRow;
-use ir::{Def, Diagnostic, Module, Op, Traits};
+use ir::{Block, Def, Diagnostic, Module, Op, Traits};
 use pressure::Pressure;
 use ttir::types::elem_bytes;
 
@@ -44,11 +46,20 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
         if !tight.is_empty() && has_room(module, function, &context) {
             fill_early(module, function);
         }
-        for block in tight {
+        for block in tight.into_iter().filter(|&block| !overlaps_dots(module, block)).collect::<Vec<_>>() {
             compute_late(module, block);
         }
     }
     Ok(())
+}
+
+/// Whether a block computes while a dot of warp groups runs: it would wait for the dot instead.
+fn overlaps_dots(module: &Module, block: Block) -> bool {
+    let ops: Vec<Op> = module.ops(block).collect();
+    let is_dot = |op: Op| module.is(op, &WARP_GROUP_DOT);
+    let goes_on = |op: Op| is_dot(op) || module.is(op, &WARP_GROUP_DOT_WAIT);
+    ops.windows(2)
+        .any(|pair| is_dot(pair[0]) && WarpGroupDotOp::new(module, pair[0]).is_async() && !goes_on(pair[1]))
 }
 
 /// Whether a multiprocessor holds as many programs that use all registers if no two buffers share memory.
