@@ -10,10 +10,9 @@
 //! ```
 //!
 //! What only fills shared memory does so as soon as it is there, and what is computed is computed where it is used
-//! first ([`compute_late`]), loads of memory aside, which take their time. Registers
-//! are counted from the layouts ([`pressure`]). Machine code is ordered anew between barriers only, so that blocks which
-//! are held over one stay there. Left alone: programs that need no more than there are, and what is computed while a
-//! dot runs.
+//! first ([`compute_late`]), loads of memory aside, which take their time. Registers are counted from the layouts
+//! ([`pressure`]). Machine code is ordered anew between barriers only, so that blocks which are held over one stay
+//! there. Left alone: programs that need no more than there are, and what is computed while a dot runs.
 
 mod pressure;
 
@@ -21,7 +20,7 @@ use super::context::Context;
 use super::fit_registers::compute_late;
 use super::residency::RESERVE;
 use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT, WarpGroupDotOp};
-use crate::ops::shared::LocalAllocOp;
+use crate::ops::shared::AllocOp;
 use crate::types::memdesc;
 use ir::pass::PassRow;
 use ir::{Block, Def, Diagnostic, Module, Op, Traits};
@@ -67,7 +66,7 @@ fn has_room(module: &Module, function: Op, context: &Context) -> bool {
     let machine = context.machine;
     let lanes = context.config.num_warps * context.config.threads_per_warp;
     let programs = u64::from((machine.sm_registers / (lanes * machine.lane_registers.max(1))).max(1));
-    let buffers = module.walk(function).into_iter().filter_map(|op| LocalAllocOp::of(module, op));
+    let buffers = module.walk(function).into_iter().filter_map(|op| AllocOp::of(module, op));
     let bytes: u64 = buffers
         .filter_map(|alloc| memdesc(module.ty(alloc.result())))
         .map(|memory| memory.shape.iter().product::<i64>() as u64 * elem_bytes(memory.elem))
@@ -79,7 +78,7 @@ fn has_room(module: &Module, function: Op, context: &Context) -> bool {
 /// Fills shared memory right behind what makes the block.
 fn fill_early(module: &mut Module, function: Op) {
     for op in module.walk(function) {
-        let source = LocalAllocOp::of(module, op).and_then(|alloc| alloc.src());
+        let source = AllocOp::of(module, op).and_then(|alloc| alloc.src());
         let Some(source) = source.filter(|&source| module.uses(source).len() == 1) else { continue };
         let Def::Result(made, _) = module.def(source) else { continue };
         if module.block_of(made) == module.block_of(op) && module.regions(made).is_empty() {

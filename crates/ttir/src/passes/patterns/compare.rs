@@ -25,8 +25,8 @@ pub(crate) fn known_comparison(module: &mut Module, op: Op) -> bool {
 const WIDE: u32 = 64;
 const NARROW: u32 = 32;
 
-/// `arith.cmpi slt, %i, %j : i64  =>  arith.cmpi slt, (arith.trunci %i), (arith.trunci %j) : i32` where both are blocks of
-/// numbers of 32 bits: machines of 32 bits take two instructions for each comparison of 64.
+/// `arith.cmpi slt, %i, %j : i64  =>  arith.cmpi slt, (arith.trunci %i), (arith.trunci %j) : i32` where both are
+/// blocks of numbers of 32 bits: machines of 32 bits take two instructions for each comparison of 64.
 pub(crate) fn narrow_comparison(module: &mut Module, op: Op) -> bool {
     let of = CmpIOp::new(module, op);
     let (sides, predicate) = ([of.lhs(), of.rhs()], of.predicate());
