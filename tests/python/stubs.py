@@ -201,7 +201,8 @@ def module_stub(module):
             shared.append(f"from . import {name} as {name}\n")
         elif is_function(obj):
             own.append(function(name, obj))
-    return HEAD + "".join(shared) + ("\n" if own else "") + "\n".join(own)
+    imports = "from typing import Any\n\nfrom . import tensor\n" if own else ""
+    return HEAD + imports + "".join(shared) + ("\n" if own else "") + "\n".join(own)
 
 
 CORE = """

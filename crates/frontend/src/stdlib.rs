@@ -53,6 +53,24 @@ pub(crate) const METHODS: [&str; 18] = [
     "unsqueeze",
 ];
 
+/// Functions of `tl.standard` that have no page and that kernels of others call all the same, or hand to `tl.reduce`.
+const HELPERS: [&str; 14] = [
+    "_argmax_combine",
+    "_argmax_combine_tie_break_fast",
+    "_argmax_combine_tie_break_left",
+    "_argmin_combine",
+    "_argmin_combine_tie_break_fast",
+    "_argmin_combine_tie_break_left",
+    "_compare_and_swap",
+    "_elementwise_max",
+    "_elementwise_min",
+    "_or_combine",
+    "_prod_combine",
+    "_sum_combine",
+    "_xor_combine",
+    "sort_impl",
+];
+
 /// A function, and what it parses to once it was asked for.
 struct Entry {
     function: FunctionRef,
@@ -135,7 +153,7 @@ impl Library {
     /// The public functions, with their paths.
     fn public(&self) -> impl Iterator<Item = (&str, &Entry)> {
         let all = self.by_path.iter().map(|(path, &number)| (path.as_str(), &self.entries[number]));
-        all.filter(|(path, _)| is_public(path))
+        all.filter(|(path, _)| is_public(path) && !HELPERS.contains(path))
     }
 }
 
@@ -153,7 +171,7 @@ pub(crate) fn function(path: &str) -> Option<PyValue> {
 
 /// The library function of this path below `tl` that kernels may call.
 pub(crate) fn public_function(path: &str) -> Option<PyValue> {
-    if is_public(path) { function(path) } else { None }
+    if is_public(path) || HELPERS.contains(&path) { function(path) } else { None }
 }
 
 /// Whether kernels may call what has this path: all but what is the library's own, `_name` or `module._name`.
@@ -242,7 +260,7 @@ mod tests {
             assert_eq!(entry.parsed().ast.name.as_str(), entry.function.0.name);
         }
         assert!(names().count() > 30);
-        for method in METHODS {
+        for method in METHODS.into_iter().chain(super::HELPERS) {
             assert!(function(method).is_some(), "{method}");
         }
     }

@@ -7,7 +7,7 @@ def _scan_add(a, b):
 
 
 @jit
-def _scan_multiply(a, b):
+def _prod_combine(a, b):
     return a * b
 
 
@@ -20,4 +20,4 @@ def cumsum(input, axis=0, reverse=False, dtype: tl.constexpr = None):
 @jit
 def cumprod(input, axis=0, reverse=False, dtype: tl.constexpr = None):
     """The product of all elements up to each, along an axis; from the end where `reverse`."""
-    return tl.associative_scan(input.to(tl._scan_dtype(input.dtype, dtype)), axis, _scan_multiply, reverse)
+    return tl.associative_scan(input.to(tl._scan_dtype(input.dtype, dtype)), axis, _prod_combine, reverse)

@@ -12,14 +12,14 @@ def _position_bit(n_dims: tl.constexpr, bit: tl.constexpr):
 
 
 @jit
-def _compare_and_swap(x, descending, bit: tl.constexpr):
+def _compare_and_swap(x, flip, i: tl.constexpr):
     n_dims: tl.constexpr = tl._log2(x.numel)
     as_int: tl.constexpr = tl._int_dtype(x.dtype.primitive_bitwidth)
     own = x.to(as_int, bitcast=True)
     # A pair's exclusive or, combined with one of the two, gives the other.
-    partner = (own ^ tl.xor_sum(own, n_dims - 1 - bit, True)).to(x.dtype, bitcast=True)
-    right = _position_bit(n_dims, bit)
-    return tl.where((x > partner) != (descending ^ right).to(tl.int1), partner, x)
+    partner = (own ^ tl.xor_sum(own, n_dims - 1 - i, True)).to(x.dtype, bitcast=True)
+    right = _position_bit(n_dims, i)
+    return tl.where((x > partner) != (flip ^ right).to(tl.int1), partner, x)
 
 
 @jit
@@ -35,7 +35,7 @@ def _merge(x, stages: tl.constexpr, order: tl.constexpr):
 
 
 @jit
-def _sort_or_select(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
+def sort_impl(x, k: tl.constexpr = None, dim: tl.constexpr = None, descending: tl.constexpr = 0):
     last: tl.constexpr = len(x.shape) - 1
     tl.static_assert(dim is None or dim == last or dim == -1, "only minor dimension is currently supported")
     if k is not None:
@@ -200,7 +200,7 @@ def sort(x, dim: tl.constexpr = None, descending: tl.constexpr = 0, return_indic
     if return_indices:
         return _sort_pairs(x, None, dim, descending)
     else:
-        return _sort_or_select(x, None, dim, descending)
+        return sort_impl(x, None, dim, descending)
 
 
 @jit
@@ -215,7 +215,7 @@ def topk(x, k: tl.constexpr, dim: tl.constexpr = None, descending: tl.constexpr 
     if return_indices:
         return _sort_pairs(x, k, dim, descending)
     else:
-        return _sort_or_select(x, k, dim, descending)
+        return sort_impl(x, k, dim, descending)
 
 
 @jit

@@ -54,6 +54,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(compile::c_sources::c_header, module)?)?;
     module.add_function(wrap_pyfunction!(compile::c_sources::c_link, module)?)?;
     module.add_function(wrap_pyfunction!(compile::walk::ttir, module)?)?;
+    module.add_function(wrap_pyfunction!(compile::walk::parse_module, module)?)?;
     module.add_function(wrap_pyfunction!(arguments::specialize::specialize, module)?)?;
     module.add_function(wrap_pyfunction!(arguments::specialize::dtype_name, module)?)?;
     module.add_function(wrap_pyfunction!(arguments::descriptor::check_descriptor, module)?)?;

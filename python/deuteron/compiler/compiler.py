@@ -6,8 +6,8 @@ import sys
 from .. import _core, knobs
 from ..backends.compiler import GPUTarget
 
-__all__ = ["ASTSource", "CompiledKernel", "IRSource", "LazyDict", "compile", "get_cache_key", "make_backend",
-           "max_shared_mem", "triton_key"]
+__all__ = ["ASTSource", "CompiledKernel", "IRSource", "LazyDict", "compile", "filter_traceback", "get_cache_key", "make_backend",
+           "max_shared_mem", "parse", "triton_key"]
 
 
 class _CompiledKernelMeta(type):
@@ -252,6 +252,35 @@ def _keep_binary(kernel):
     name = f"{kernel.src.fn.__name__}.cubin"
     if manager.get_file(name) is None:
         manager.put(binary, name)
+
+
+def parse(full_name, ext, context):
+    """A stage that a file holds: a module for ``ttir`` and ``ttgir``, text for ``llir``, ``ptx`` and ``amdgcn``, bytes for ``cubin`` and
+    ``hsaco``.
+
+    Args:
+        full_name: the path of the file.
+        ext: the stage.
+        context: an ``ir.context()``.
+    """
+    if ext in ("ttir", "ttgir"):
+        from .._C.libtriton.ir import parse_mlir_module
+
+        module = parse_mlir_module(str(full_name), context)
+        module.context = context
+        return module
+    if ext in ("cubin", "hsaco"):
+        with open(full_name, "rb") as file:
+            return file.read()
+    if ext in ("llir", "ptx", "amdgcn"):
+        with open(full_name) as file:
+            return file.read()
+    raise ValueError(f"`{ext}` is no stage that can be read from a file: there are ttir, ttgir, llir, ptx, amdgcn, cubin and hsaco")
+
+
+def filter_traceback(e):
+    """Takes what is not the user's out of the traceback of an error of a compile, and of its causes: here nothing, as the front end is
+    native and leaves no frames."""
 
 
 def make_backend(target):

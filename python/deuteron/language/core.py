@@ -36,6 +36,11 @@ def _unwrap_iterable(x):
     return x[0] if len(x) == 1 and isinstance(x[0], Iterable) else x
 
 
+def _unwrap_shape(shape):
+    """A list of the sizes that a shape has, as plain numbers."""
+    return [_unwrap_if_constexpr(size) for size in _unwrap_if_constexpr(shape)]
+
+
 def _tensor_member_fn(fn):
     """Makes a function of kernels, whose first parameter is a block, a method of blocks as well."""
     method = fn if isinstance(fn, _core.JITFunction) or is_builtin(fn) else builtin(fn)

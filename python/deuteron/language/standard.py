@@ -165,6 +165,77 @@ def unsqueeze(x, dim):
     """`x` with a dimension of size 1 at `dim`."""
 
 
+@builtin
+def _elementwise_max(a, b):
+    """The larger of two elements, as `max` combines them."""
+
+
+@builtin
+def _elementwise_min(a, b):
+    """The smaller of two elements, as `min` combines them."""
+
+
+@builtin
+def _sum_combine(a, b):
+    """The sum of two elements, as `sum` combines them."""
+
+
+@builtin
+def _prod_combine(a, b):
+    """The product of two elements, as `cumprod` combines them."""
+
+
+@builtin
+def _xor_combine(a, b):
+    """The exclusive or of two elements, as `xor_sum` combines them."""
+
+
+@builtin
+def _or_combine(x, y):
+    """The bitwise or of two elements, as `reduce_or` combines them."""
+
+
+@builtin
+def _argmax_combine(value1, index1, value2, index2, tie_break_left) -> "Any":
+    """The larger of two values with its position; of equal ones the first when `tie_break_left`."""
+
+
+@builtin
+def _argmax_combine_tie_break_left(value1, index1, value2, index2) -> "Any":
+    """The larger of two values with its position; of equal ones the first."""
+
+
+@builtin
+def _argmax_combine_tie_break_fast(value1, index1, value2, index2) -> "Any":
+    """The larger of two values with its position; of equal ones the second."""
+
+
+@builtin
+def _argmin_combine(value1, index1, value2, index2, tie_break_left) -> "Any":
+    """The smaller of two values with its position; of equal ones the first when `tie_break_left`."""
+
+
+@builtin
+def _argmin_combine_tie_break_left(value1, index1, value2, index2) -> "Any":
+    """The smaller of two values with its position; of equal ones the first."""
+
+
+@builtin
+def _argmin_combine_tie_break_fast(value1, index1, value2, index2) -> "Any":
+    """The smaller of two values with its position; of equal ones the second."""
+
+
+@builtin
+def _compare_and_swap(x, flip, i):
+    """A stage of a bitonic network: `x` has a power of two of elements and only dimensions of size 2, and pairs along the `i`-th from
+    the innermost are put in order, in the other one where `flip` is 1."""
+
+
+@builtin
+def sort_impl(x, k=None, dim=None, descending=constexpr(0)):
+    """The elements in order along the last dimension, or the first `k` of them."""
+
+
 @show
 def _log2(i):
     """The logarithm to the base 2 of a power of two, on plain numbers and constexprs."""

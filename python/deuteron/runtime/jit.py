@@ -11,7 +11,7 @@ from . import _written
 from ._signature import KernelParam, create_function_from_signature, native_specialize_impl
 
 __all__ = ["ConstexprFunction", "JITCallable", "JITFunction", "JitFunctionInfo", "KernelInterface", "KernelParam", "MockTensor",
-           "TensorWrapper", "constexpr_function", "create_function_from_signature", "find_paths_if", "get_iterable_path", "jit", "mangle_type",
+           "TensorWrapper", "compute_cache_key", "constexpr_function", "create_function_from_signature", "find_paths_if", "get_iterable_path", "jit", "mangle_type",
            "native_specialize_impl", "reinterpret", "type_canonicalisation_dict"]
 
 
@@ -282,6 +282,28 @@ def reinterpret(tensor, dtype):
     if hasattr(tensor, "data_ptr") or hasattr(tensor, "__array_interface__"):
         return TensorWrapper(tensor, dtype)
     raise TypeError(f"Cannot reinterpret a {type(tensor)}.")
+
+
+def _by_text(value):
+    """A specialization in which kernels and functions stand as hashes of their text."""
+    if isinstance(value, JITCallable):
+        return value.cache_key
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(_by_text, value))
+    return type(value)(map(_by_text, value)) if type(value) in (list, tuple) else value
+
+
+def compute_cache_key(kernel_key_cache, specialization, options):
+    """A text that says which kernel a launch needs; it changes with the text of functions among the arguments.
+
+    Args:
+        kernel_key_cache: a dictionary that remembers texts.
+        specialization, options: what a function of `create_function_from_signature` returns behind the arguments.
+    """
+    known = (tuple(specialization), str(options))
+    if known not in kernel_key_cache:
+        kernel_key_cache[known] = f"{_by_text(specialization)}{options}"
+    return kernel_key_cache[known]
 
 
 def mangle_type(arg, specialize=False):

@@ -14,7 +14,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::{Bound, PyAny, PyResult, Python, pyclass, pyfunction, pymethods};
 use pyo3::types::{PyAnyMethods, PyDict};
 
-/// A kernel in the stage `ttir`.
+/// A kernel in the stage `ttir`, or in `ttgir` where a file has that.
 #[pyclass(module = "deuteron._core", frozen)]
 pub(crate) struct Ttir {
     module: Module,
@@ -51,6 +51,13 @@ pub(crate) fn ttir(
     let args =
         specs(function, &Given { signature, constexprs: Some(constexprs), attrs: Some(attrs) }, &registry)?;
     let (module, _) = run(function, args, options, target, registry, compile)?;
+    Ok(Ttir { module })
+}
+
+/// Reads the text of a stage. `file` is for messages.
+#[pyfunction]
+pub(crate) fn parse_module(py: Python<'_>, text: &str, file: &str) -> PyResult<Ttir> {
+    let module = runtime::compile::parse_module(text, file).or_raise(py)?;
     Ok(Ttir { module })
 }
 

@@ -148,7 +148,21 @@ pub fn to_ttir(job: &Job<'_>, settings: &Settings) -> Result<ir::Module, Runtime
 /// # Errors
 /// What is wrong with the text, with its place.
 pub fn parse_ir(text: &str, file: &str) -> Result<ir::Module, RuntimeError> {
-    ir::text::parse(text, ttir::registry(), ParseOptions { file: Some(file) })
+    parse_with(text, file, ttir::registry())
+}
+
+/// Reads the text of a valid module, with layouts or without. `file` is for messages.
+///
+/// # Errors
+/// What is wrong with the text, with its place.
+pub fn parse_module(text: &str, file: &str) -> Result<ir::Module, RuntimeError> {
+    let layouts = || crate::all_targets().iter().find_map(|target| target.surveyed_registry());
+    let registry = text.contains("ttg.").then(layouts).flatten().unwrap_or_else(ttir::registry);
+    valid(parse_with(text, file, registry)?)
+}
+
+fn parse_with(text: &str, file: &str, registry: &'static ir::Registry) -> Result<ir::Module, RuntimeError> {
+    ir::text::parse(text, registry, ParseOptions { file: Some(file) })
         .map_err(|error| broken(&[error.in_file(file)]))
 }
 

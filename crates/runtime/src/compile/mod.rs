@@ -26,7 +26,7 @@ mod times;
 mod watch;
 
 pub(crate) use build::front_end_request;
-pub use build::{FRONT_END, parse_ir, to_source, to_ttir};
+pub use build::{FRONT_END, parse_ir, parse_module, to_source, to_ttir};
 pub(crate) use disk::store;
 pub use disk::{Label, cached, label, payload};
 pub use given::{named_file, overriding, state_of_file};

@@ -1,12 +1,12 @@
 """Kernels in the stage ``ttir`` for those who walk their operations, and the names of types there, by the names of the reference's ``ir``.
 
 What is walked is a copy that does not change: ``kernel.asm["ttir"]`` shows the same as text. `torch.compile` finds out by it which
-arguments of a kernel are written.
+arguments of a kernel are written. `parse_mlir_module` reads such a text, also of the stage ``ttgir``, from a file.
 """
 
 import re
 
-__all__ = ["block", "builder", "context", "load_dialects", "module", "operation", "region", "type", "value"]
+__all__ = ["block", "builder", "context", "load_dialects", "module", "operation", "parse_mlir_module", "region", "type", "value"]
 
 
 class context:
@@ -228,6 +228,38 @@ class module:
         """The operation that holds all others."""
         return self._operations[-1]
 
+    def get_int_attr(self, name):
+        """An attribute of the module that is a number (``"ttg.num-warps"``); None where there is none."""
+        return self.get_operation().get_int_attr(name)
+
+    def has_function(self, name):
+        """Whether a function has this name."""
+        return name in self._functions()
+
+    def get_function(self, name):
+        """The function of this name."""
+        try:
+            return self._functions()[name]
+        except KeyError:
+            raise RuntimeError(f"there is no function {name} in this module; there are {', '.join(self._functions())}") from None
+
+    def get_entry_func_name(self):
+        """The name of the kernel: of the function that others may call."""
+        public = [name for name, op in self._functions().items() if op.get_str_attr("sym_visibility") in (None, "public")]
+        if not public:
+            raise RuntimeError("there is no public function in this module")
+        return public[0]
+
+    def get_function_signature(self, function):
+        """The types of a function's parameters, as signatures have them: ``"*f32"``, ``"i32"``, …."""
+        from ...compiler.compiler import _parameter_type
+
+        entry = function.get_region(0).get_block()
+        return [_parameter_type(entry.get_argument(index).get_type()) for index in range(entry.get_num_arguments())]
+
+    def _functions(self):
+        return {op.get_str_attr("sym_name"): op for op in self._operations if op.get_name() == "tt.func"}
+
     def str(self):
         """The text."""
         return self._text
@@ -238,3 +270,21 @@ class module:
 
     def __str__(self):
         return self._text
+
+
+def parse_mlir_module(path, context):
+    """The module that a file holds as text: of the stage ``ttir`` or ``ttgir``.
+
+    Args:
+        path: of the file.
+        context: a `context`.
+
+    Raises:
+        CompilationError: with the place in the file and what is wrong there.
+    """
+    from ... import _core
+
+    with open(path) as file:
+        parsed = module(_core.parse_module(file.read(), str(path)))
+    parsed.context = context
+    return parsed
