@@ -114,6 +114,20 @@ def test_one_program_is_run_alone():
 
 
 @triton.jit
+def splits(out_ptr, length, parts):
+    size = length // parts
+    if size > 0:
+        tl.store(out_ptr, size)
+
+
+def test_a_branch_on_no_value_says_where_that_comes_from():
+    out = np.zeros(1, np.int32)
+    place = rf"arith.divsi at .*:{splits.starting_line_number + 2}:.*zero divisor"
+    with interpreted(), pytest.raises(ValueError, match=f"no defined value: it comes from {place}"):
+        splits[(1, )](out, 7, 0)
+
+
+@triton.jit
 def numbers(out_ptr, h_ptr, n, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     half = tl.load(h_ptr + at)

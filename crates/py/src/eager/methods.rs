@@ -37,7 +37,10 @@ impl KernelValue {
         }
         let part = &self.value.parts[0];
         if part.is_undefined(0) {
-            return Err(PyValueError::new_err("this value of a kernel has no defined value"));
+            let origin = part.undefined_origin().map(|origin| format!(": {origin}")).unwrap_or_default();
+            return Err(PyValueError::new_err(format!(
+                "this value of a kernel has no defined value{origin}"
+            )));
         }
         Ok(element(ty.scalar, part.at(0)))
     }

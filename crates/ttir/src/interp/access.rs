@@ -3,7 +3,8 @@
 use super::block_access::BlockAccess;
 use super::data::Data;
 use super::error::RunErrorKind;
-use super::interpreter::{Entry, Interpreter, Outcome, element_name};
+use super::interpreter::{Entry, Interpreter, Outcome};
+use super::positions::element_name;
 use super::track::{Elements, Order};
 use crate::ops;
 use crate::ops::access::AccessOp;

@@ -6,6 +6,7 @@
 //! once. Equal data may thus have several representations: compare elements, not `Data`.
 
 use super::affine::Affine;
+use super::positions::element_name;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
@@ -77,6 +78,17 @@ pub(crate) struct Undefined {
 impl Undefined {
     fn at(&self, index: usize) -> bool {
         self.flags[if self.flags.len() == 1 { 0 } else { index }]
+    }
+
+    /// Where the first of them came from, as a sentence without its end.
+    pub(crate) fn explain(&self) -> String {
+        let Origin { name, doc, place, shape } = &*self.origin;
+        let place = place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
+        let element = match *shape {
+            [] => String::new(),
+            dims => format!(" of element {}", element_name(dims, self.element)),
+        };
+        format!("it comes from {name}{element}{place}: {doc}")
     }
 
     /// The same origin with other flags.

@@ -2,8 +2,8 @@
 
 use super::access::Element;
 use super::error::RunErrorKind;
-use super::interpreter::{Entry, Interpreter, Outcome, element_name};
-use super::positions::coordinates;
+use super::interpreter::{Entry, Interpreter, Outcome};
+use super::positions::{coordinates, element_name};
 use crate::ops;
 use crate::ops::debug::{AssertOp, PrintOp};
 use crate::ops::program::AssumeOp;

@@ -5,7 +5,6 @@ use super::data::{Data, Origin, Side, Undefined};
 use super::error::{RunError, RunErrorKind};
 use super::memory::Memory;
 use super::others::Others;
-use super::positions::coordinates;
 use super::whole;
 use crate::types::{elem, shape};
 use ir::{Block, EvalArgs, Module, Op, OpRow, Traits, Type, Value};
@@ -246,18 +245,8 @@ impl<'a> Interpreter<'a> {
         let element = element.map(|element| format!("{element} of ")).unwrap_or_default();
         let message = format!("{element}{what} has no defined value");
         let mut error = self.error(op, RunErrorKind::Undefined, message);
-        error.notes.push(self.explain_origin(undefined));
+        error.notes.push(undefined.explain());
         error
-    }
-
-    fn explain_origin(&self, undefined: &Undefined) -> String {
-        let origin = &undefined.origin;
-        let place = origin.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
-        let element = match origin.shape {
-            [] => String::new(),
-            dims => format!(" of element {}", element_name(dims, undefined.element)),
-        };
-        format!("it comes from {}{element}{place}: {}", origin.name, origin.doc)
     }
 
     /// The name in the source of a value, for messages.
@@ -268,12 +257,6 @@ impl<'a> Interpreter<'a> {
 
 fn ir_index(value: Value) -> usize {
     value.as_u32() as usize
-}
-
-/// `(1, 2)`.
-pub(crate) fn element_name(shape: &[i64], position: usize) -> String {
-    let coordinates: Vec<String> = coordinates(shape, position).iter().map(usize::to_string).collect();
-    format!("({})", coordinates.join(", "))
 }
 
 /// An operation as the origin of undefined elements.

@@ -61,3 +61,9 @@ pub(crate) fn strides(shape: &[i64]) -> Vec<usize> {
     }
     strides
 }
+
+/// `(1, 2)`.
+pub(crate) fn element_name(shape: &[i64], position: usize) -> String {
+    let coordinates: Vec<String> = coordinates(shape, position).iter().map(usize::to_string).collect();
+    format!("({})", coordinates.join(", "))
+}

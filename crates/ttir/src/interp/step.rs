@@ -38,6 +38,11 @@ impl BlockData {
         self.0.is_undefined(index)
     }
 
+    /// Where elements without a value come from, if there are any.
+    pub fn undefined_origin(&self) -> Option<String> {
+        self.0.undefined().map(|undefined| undefined.explain())
+    }
+
     /// The same, with a place for undefined elements whose origin has none.
     #[must_use]
     pub fn placed(self, place: impl FnOnce() -> Option<String>) -> BlockData {

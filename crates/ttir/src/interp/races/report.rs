@@ -1,7 +1,7 @@
 //! What is said of a race.
 
 use super::Doing;
-use crate::interp::interpreter::element_name;
+use crate::interp::positions::element_name;
 use crate::interp::{RunError, RunErrorKind};
 use ir::Type;
 
