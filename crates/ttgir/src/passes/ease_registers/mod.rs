@@ -41,6 +41,9 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
         if !module.has(function, Traits::SYMBOL) || module.regions(function).is_empty() {
             continue;
         }
+        if loops_over_groups(module, function) {
+            continue;
+        }
         let tight = Pressure::of(module, function).blocks_above(limit);
         if !tight.is_empty() && has_room(module, function, &context) {
             fill_early(module, function);
@@ -50,6 +53,12 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
         }
     }
     Ok(())
+}
+
+/// Whether a loop of a function has a dot of warp groups.
+fn loops_over_groups(module: &Module, function: Op) -> bool {
+    let mut loops = module.walk(function).into_iter().filter(|&op| module.has(op, Traits::LOOP));
+    loops.any(|op| module.walk(op).into_iter().any(|inner| module.is(inner, &WARP_GROUP_DOT)))
 }
 
 /// Whether a block computes while a dot of warp groups runs: it would wait for the dot instead.
