@@ -39,14 +39,15 @@ impl Staged {
         side(&self.store) + side(&self.load) + (2 * self.rounds - 1) * barrier
     }
 
-    /// Words of registers that are not beside each other though one instruction moves them: what loads from memory gave
-    /// together, or what a matrix instruction takes together, is moved to where the instruction wants it.
+    /// Words that an instruction loads together and that are not beside each other where they are wanted: a matrix
+    /// instruction takes neighbours, so they are moved. What is stored together was mostly computed one by one, and may
+    /// be computed where it is stored from.
     pub(crate) fn moved_words(&self, element_bits: u32) -> u32 {
         let of_step = |step: &AccessStep| {
             let apart = step.registers.windows(2).any(|pair| pair[1] != pair[0] + 1);
             if apart { (step.registers.len() as u32 * element_bits).div_ceil(32) } else { 0 }
         };
-        self.store.steps.iter().chain(&self.load.steps).map(of_step).sum()
+        self.load.steps.iter().map(of_step).sum()
     }
 }
 
