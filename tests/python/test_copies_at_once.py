@@ -91,3 +91,30 @@ def test_a_dot_of_a_dot(engine, rng, count):
         copies = re.findall(r"async_tma_copy_global_to_local|wait_barrier|warp_group_dot ", compiled.asm["ttgir"])
         copies = [name for name, _ in itertools.groupby(copies)]
         assert copies == 2 * ["async_tma_copy_global_to_local", "wait_barrier", "warp_group_dot "]
+
+
+@triton.jit
+def loaded(a_desc, b_desc, c_ptr, S: tl.constexpr):
+    """Two products of blocks of floats, which lanes load to make halves of them."""
+    x = a_desc.load([0, 0])
+    y = b_desc.load([0, 0])
+    z = a_desc.load([0, S])
+    w = b_desc.load([S, 0])
+    total = tl.dot(x.to(tl.float16), y.to(tl.float16))
+    total = tl.dot(z.to(tl.float16), w.to(tl.float16), total)
+    tl.store(c_ptr + places(0, S), total)
+
+
+def test_blocks_that_lanes_load_wait_in_little_memory(engine, rng):
+    side = 64
+    a = torch.from_numpy(rng.integers(-4, 5, (side, 2 * side)).astype(np.float32))
+    b = torch.from_numpy(rng.integers(-4, 5, (2 * side, side)).astype(np.float32))
+    c = torch.full((side, side), float("nan"))
+    a_desc, b_desc = (TensorDescriptor.from_tensor(of, [side, side]) for of in (a, b))
+    compiled = loaded[(1,)](a_desc, b_desc, c, side)
+    np.testing.assert_array_equal(c.double(), a.double() @ b.double())
+    if engine == "sm_90":
+        # Each block takes 16 KB; two are waited for before the third begins, though nobody wants them yet. The others
+        # are waited for one by one, as different operations want them.
+        copy, wait = "async_tma_copy_global_to_local", "wait_barrier"
+        assert re.findall(f"{copy}|{wait}", compiled.asm["ttgir"]) == [copy, copy, wait, copy, copy, wait, wait]

@@ -59,6 +59,8 @@ def test_weights_of_few_bits(engine, rng, bits, depth, turned, num_warps):
     # Small whole numbers and powers of two: every sum is exact.
     np.testing.assert_array_equal(y.numpy(), expected.T if turned else expected)
     if engine == "sm_90":
-        parts = compiled.asm["ptx"].split("wgmma.fence.sync.aligned")[1:]
-        assert len(parts) > 2, "the left operand is not computed in parts"
-        assert any("mul" in part.split("wgmma.mma_async")[0] for part in parts[2:]), "nothing is computed between parts"
+        # Two instructions along k begin together, for each 64 rows of a warp group.
+        parts = compiled.asm["ptx"].split("wgmma.fence.sync.aligned;\n\twgmma.mma_async")[1:]
+        assert len(parts) == (block // 16 // 2) * (m // 64) // (num_warps // 4)
+        between = [part.rsplit("wgmma.mma_async", 1)[1] for part in parts[:-1]]
+        assert all("mul" in text for text in between), "a part is computed in front of the one before it"
