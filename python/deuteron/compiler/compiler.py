@@ -266,9 +266,7 @@ def parse(full_name, ext, context):
     if ext in ("ttir", "ttgir"):
         from .._C.libtriton.ir import parse_mlir_module
 
-        module = parse_mlir_module(str(full_name), context)
-        module.context = context
-        return module
+        return parse_mlir_module(str(full_name), context)
     if ext in ("cubin", "hsaco"):
         with open(full_name, "rb") as file:
             return file.read()

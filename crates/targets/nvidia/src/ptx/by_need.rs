@@ -12,10 +12,9 @@
 //! Loads, stores and exchanges keep their order, and everything stays between the same two of what lanes wait at.
 //! Left out: functions with loops, matrix instructions or calls.
 
-use super::machine::{MBlock, MFunction, MInst, Operand, Reg, Text};
+use super::machine::{MBlock, MFunction, MInst, Reg, Text};
 use super::work::{InUse, Known, Work, loops, programs, waits};
 use cranelift_entity::{EntitySet, SecondaryMap};
-use ptx_isa::computes;
 
 /// Orders the instructions of a function of so many lanes by need, if an SM holds more programs then.
 pub(super) fn order_by_need(function: &mut MFunction, lanes: u32) {
@@ -65,7 +64,8 @@ impl<'a> Order<'a> {
         if is_written_twice {
             return None;
         }
-        let moves = insts.iter().map(only_computes).collect();
+        let moves =
+            insts.iter().map(|inst| inst.only_computes() && !matches!(inst.text, Text::Asm(_))).collect();
         let placed = vec![false; insts.len()];
         let mut order = Order { insts, moves, makers, placed, order: Vec::with_capacity(insts.len()) };
         let mut begin = 0;
@@ -120,16 +120,6 @@ impl<'a> Order<'a> {
                 self.place(place);
             }
         }
-    }
-}
-
-/// Whether an instruction does nothing but compute registers from registers and constants.
-fn only_computes(inst: &MInst) -> bool {
-    let is_name = |operand: &Operand| matches!(operand, Operand::Name(_));
-    match &inst.text {
-        Text::Plain(mnemonic) => computes(mnemonic) && !inst.operands.iter().any(is_name),
-        Text::Copy => true,
-        Text::Asm(_) | Text::Call(_) => false,
     }
 }
 

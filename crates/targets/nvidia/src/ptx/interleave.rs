@@ -10,9 +10,8 @@
 //! Weights of four or eight bits are unpacked to left operands so; without this the matrix units wait for all of them.
 //! Only what computes moves, and only in front of instructions that begin with a fence of their own (`lower::matrix`).
 
-use super::machine::{MBlock, MFunction, MInst, Operand, Reg, Text};
+use super::machine::{MBlock, MFunction, MInst, Reg, Text};
 use cranelift_entity::SecondaryMap;
-use ptx_isa::computes;
 
 /// What such instructions begin with.
 const FENCE: &str = "wgmma.fence.sync.aligned";
@@ -52,7 +51,7 @@ fn order(block: &MBlock) -> Vec<usize> {
         inst.each_def(|reg| target = target.min(wanted[reg]));
         let may_move = target < end && begins_with_fence(&insts[target]) && !is_first[target];
         let mut at = place;
-        if may_move && only_computes(inst) && keeps_its_meaning(inst, &defs, place, target) {
+        if may_move && inst.only_computes() && keeps_its_meaning(inst, &defs, place, target) {
             moved[target].push(place);
             stays[place] = false;
             at = target;
@@ -83,18 +82,6 @@ fn keeps_its_meaning(
 
 fn begins_with_fence(inst: &MInst) -> bool {
     matches!(&inst.text, Text::Asm(asm) if asm.text.starts_with(FENCE) && asm.text.contains("wgmma.mma_async"))
-}
-
-/// Whether an instruction does nothing but compute registers from registers and constants.
-fn only_computes(inst: &MInst) -> bool {
-    let is_name = |operand: &Operand| matches!(operand, Operand::Name(_));
-    match &inst.text {
-        Text::Plain(mnemonic) => computes(mnemonic) && !inst.operands.iter().any(is_name),
-        Text::Copy => true,
-        // What names a register here is a special one, such as a clock.
-        Text::Asm(asm) => !asm.text.contains('%') && ptx_isa::mnemonics(&asm.text).all(computes),
-        Text::Call(_) => false,
-    }
 }
 
 #[cfg(test)]
@@ -164,7 +151,12 @@ mod tests {
     fn what_has_an_effect_stays() {
         let as_it_was = [2, 3, 6, 4, 5, 7, 8];
         let out = [Reg::new(8)];
-        for second in ["st.global.b32 [], ;", "mov.u32 , %clock;", "// none\n atom.global.add.u32 , [], 1;"] {
+        for second in [
+            "st.global.b32 [], ;",
+            "mov.u32 , %clock;",
+            "// none\n atom.global.add.u32 , [], 1;",
+            "/* none */ st.global.b32 [], ;",
+        ] {
             assert_eq!(ordered(9, two_parts(&matrix(), second), &out), as_it_was, "{second}");
         }
         let without_fence = matrix().replace(FENCE, "");

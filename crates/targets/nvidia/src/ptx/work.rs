@@ -1,8 +1,8 @@
 //! What the blocks of a function do, counted: instructions, bytes of device memory, waits, registers in use.
 
-use super::machine::{MBlock, MFunction, MInst, Reg, Text};
+use super::machine::{MBlock, MFunction, MInst, Operand, Reg, Text};
 use cranelift_entity::EntitySet;
-use ptx_isa::{Role, device_bytes, machine_instructions, role};
+use ptx_isa::{Role, computes, device_bytes, machine_instructions, role};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -58,6 +58,23 @@ impl<'a> Known<'a> {
                 instructions: machine_instructions(mnemonic),
             }
         })
+    }
+}
+
+impl MInst {
+    /// Whether an instruction does nothing but compute registers from registers and constants.
+    pub(super) fn only_computes(&self) -> bool {
+        let is_name = |operand: &Operand| matches!(operand, Operand::Name(_));
+        match &self.text {
+            Text::Plain(mnemonic) => computes(mnemonic) && !self.operands.iter().any(is_name),
+            Text::Copy => true,
+            // What names a register here is a special one, such as a clock; comments of blocks hide what follows them.
+            Text::Asm(asm) => {
+                !["%", "/*"].iter().any(|mark| asm.text.contains(mark))
+                    && ptx_isa::mnemonics(&asm.text).all(computes)
+            }
+            Text::Call(_) => false,
+        }
     }
 }
 

@@ -83,7 +83,7 @@ impl Rewriter<'_> {
         if !is_tensor(self.module.ty(value)) {
             return value;
         }
-        let value = self.originals.get(&value).copied().unwrap_or(value);
+        let value = ir::mapped(&self.originals, value);
         let home = self.homes.get(&value).copied();
         let Some(want) = want.or(home) else {
             let layout = self.layouts.default_for(shape(self.module.ty(value)));
