@@ -12,7 +12,8 @@ use crate::pairs::{Offsets, accumulator_fragment, column_fragment, row_fragment}
 use crate::positions::Positions;
 use crate::target::Overflow;
 use ir::{Op, Type, Value as IrValue};
-use llir::Value;
+use llir::{Value, Values};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use ttgir::{Encoding, FragmentKind, Machine, MatrixKind, MatrixRow};
 use ttir::ops::constant::splat_bits;
@@ -49,18 +50,24 @@ pub(super) fn lower(cx: &mut Cx<'_>, op: Op, operands: [IrValue; 3]) -> Result<(
     let ways = ways.ok_or_else(missing)?;
     let factors = [cx.registers(operands[0])?, cx.registers(operands[1])?];
     let mut sums = cx.registers(operands[2])?.to_vec();
+    // The last result for a tile. It may be larger than the tensor: what lies beyond goes from step to step as well, so
+    // that an instruction finds all its sums where the one before it left them.
+    let mut tiles: FxHashMap<Registers, Values> = FxHashMap::default();
     for instruction in instructions {
         let pick = |from: &[Value], which: &Registers| -> SmallVec<[Value; 16]> {
             which.iter().map(|at| from[*at as usize]).collect()
         };
         let [a, b] = [0, 1].map(|index| pick(&factors[index], &instruction.factors[index]));
-        let old = pick(&sums, &instruction.sums);
+        let old = tiles
+            .remove(&instruction.sums)
+            .unwrap_or_else(|| pick(&sums, &instruction.sums).into_iter().collect());
         let multiply = &ways[instruction.block.unwrap_or(0) as usize];
         let new = multiply(&mut cx.b, if transposed { [&b, &a] } else { [&a, &b] }, &old);
         let new = new.ok_or_else(|| cx.error(op, format!("registers do not fit {row}")))?;
-        for (at, value) in instruction.sums.iter().zip(new) {
-            sums[*at as usize] = value;
-        }
+        tiles.insert(instruction.sums, new);
+    }
+    for (at, value) in tiles.iter().flat_map(|(registers, values)| registers.iter().zip(values)) {
+        sums[*at as usize] = *value;
     }
     positions[2].copy_repeated(&mut sums);
     cx.set_registers(op, sums);

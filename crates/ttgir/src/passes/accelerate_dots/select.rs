@@ -232,18 +232,23 @@ fn fit(row: &MatrixRow, dims: &[i64], warps: u32, chained: bool) -> Option<([i64
             Some(([m, n], tiles::warps(dims, [m, (n / 2).max(1)], warps, chained)))
         }
         MatrixKind::Warp => {
-            let n = i64::from(*row.n.iter().filter(|&&n| i64::from(n) <= columns).max()?);
-            let (tile, width) = match row.fragments {
-                FragmentKind::Pairs => (i64::from(TILE_ROWS.max(row.m)), n),
-                // Tiles are as wide as they are high.
-                FragmentKind::Runs { .. } => (i64::from(row.m), (n / 2).max(1)),
-            };
             let m = i64::from(row.m);
-            let pairs = chained && row.fragments == FragmentKind::Pairs;
-            (rows >= tile).then(|| {
-                let few = pairs.then(|| tiles::warps_of_few_rows(dims, tile, warps)).flatten();
-                ([m, n], few.unwrap_or_else(|| tiles::warps(dims, [tile, width], warps, chained)))
-            })
+            let fitting = row.n.iter().filter(|&&n| i64::from(n) <= columns).max();
+            match row.fragments {
+                // Lanes beyond a smaller block hold copies.
+                FragmentKind::Pairs => {
+                    let n = i64::from(*fitting.or(row.n.first())?);
+                    let tile = i64::from(TILE_ROWS.max(row.m));
+                    let few = chained.then(|| tiles::warps_of_few_rows(dims, tile, warps)).flatten();
+                    Some(([m, n], few.unwrap_or_else(|| tiles::warps(dims, [tile, n], warps, chained))))
+                }
+                // Tiles are as wide as they are high.
+                FragmentKind::Runs { .. } => {
+                    let n = i64::from(*fitting?);
+                    let tile = [m, (n / 2).max(1)];
+                    (rows >= m).then(|| ([m, n], tiles::warps(dims, tile, warps, chained)))
+                }
+            }
         }
     }
 }

@@ -68,7 +68,7 @@ pub(super) fn warps(shape: &[i64], tile: [i64; 2], warps: u32, chained: bool) ->
 /// would do the same otherwise, and results go through shared memory.
 pub(super) fn warps_of_few_rows(shape: &[i64], rows: i64, warps: u32) -> Option<Vec<u32>> {
     let [.., height, _] = *shape else { return None };
-    let tiles = height / rows;
+    let tiles = (height / rows).max(1);
     (shape.len() == 2 && tiles < i64::from(warps)).then(|| vec![tiles as u32, warps / tiles as u32])
 }
 
@@ -119,7 +119,9 @@ mod tests {
         assert_eq!(warps(&[4, 32, 32], [16, 8], 8, false), [4, 2, 1]);
         assert_eq!(warps_of_few_rows(&[16, 64], 16, 4), Some(vec![1, 4]));
         assert_eq!(warps_of_few_rows(&[32, 64], 16, 8), Some(vec![2, 4]));
+        assert_eq!(warps_of_few_rows(&[8, 64], 16, 4), Some(vec![1, 4]));
         assert_eq!(warps_of_few_rows(&[64, 64], 16, 4), None);
+        assert_eq!(warps(&[1, 64], [16, 8], 4, false), [1, 4]);
     }
 
     #[test]
