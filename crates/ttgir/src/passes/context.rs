@@ -22,6 +22,11 @@ impl Context {
         }
         Ok(Context { machine: machine_of(module), config })
     }
+
+    /// Lanes that run a program.
+    pub(crate) fn lanes(&self) -> u64 {
+        u64::from(self.config.num_warps * self.config.threads_per_warp)
+    }
 }
 
 /// The machine that a module is compiled for; [`Machine::BASE`] for one that is compiled for none.

@@ -39,7 +39,7 @@ impl Residency {
         Residency {
             sm_registers: u64::from(context.machine.sm_registers),
             lane_registers: u64::from(context.machine.lane_registers),
-            lanes: u64::from(context.config.num_warps * context.config.threads_per_warp),
+            lanes: context.lanes(),
             warps: u64::from(context.config.num_warps),
             most: loops.map(|op| loop_words(module, op)).max().unwrap_or(0),
         }

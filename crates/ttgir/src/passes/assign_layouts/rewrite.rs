@@ -7,12 +7,14 @@
 use super::layouts::{Layout, Layouts, Side};
 use super::ties::tied;
 use crate::ops::convert::CONVERT_LAYOUT;
-use ir::{Attr, Def, Module, Op, OpInit, Traits, Value};
+use ir::{Attr, Def, Module, Op, OpInit, OpRow, Traits, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
+use ttir::ops::arith_cast::{EXTSI, EXTUI};
 use ttir::ops::constant::ConstantOp;
 use ttir::ops::control::ForOp;
-use ttir::ops::shape::BROADCAST;
+use ttir::ops::forms::UnaryOp;
+use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, RESHAPE};
 use ttir::types::{is_tensor, shape};
 
 /// What was decided.
@@ -56,6 +58,17 @@ struct Rewriter<'a> {
     copies: FxHashMap<(Value, Layout), Value>,
     /// What each copy is a copy of: an operation that is cloned may take the copy.
     originals: FxHashMap<Value, Value>,
+}
+
+/// The operation that makes a value of fewer bits, which are converted in its place: it widens numbers or repeats them.
+fn made_of_less(module: &Module, value: Value) -> Option<Op> {
+    let is_one_of = |op: Op, rows: &[&OpRow]| rows.iter().any(|row| module.is(op, row));
+    let op = module.def_op(value).filter(|&op| !module.has(op, Traits::LOOP))?;
+    if is_one_of(op, &[&BROADCAST, &EXTSI, &EXTUI]) {
+        return Some(op);
+    }
+    let repeats = |op: Op| made_of_less(module, UnaryOp::new(module, op).src()).is_some();
+    (is_one_of(op, &[&RESHAPE, &EXPAND_DIMS]) && repeats(op)).then_some(op)
 }
 
 impl Rewriter<'_> {
@@ -111,8 +124,7 @@ impl Rewriter<'_> {
     }
 
     fn convert(&mut self, value: Value, want: Layout) -> Value {
-        // What is repeated is converted before it is.
-        if let Some(op) = self.module.def_op(value).filter(|&op| self.module.is(op, &BROADCAST)) {
+        if let Some(op) = made_of_less(self.module, value) {
             return self.compute_copy(op, value, want);
         }
         let ty = self.layouts.retyped(want, self.module.ty(value));

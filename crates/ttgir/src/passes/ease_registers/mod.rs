@@ -19,6 +19,7 @@ mod pressure;
 use super::context::Context;
 use super::fit_registers::compute_late;
 use super::residency::RESERVE;
+use crate::ops::access::is_block_load;
 use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT, WarpGroupDotOp};
 use crate::ops::shared::AllocOp;
 use crate::types::memdesc;
@@ -41,12 +42,13 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
         if !module.has(function, Traits::SYMBOL) || module.regions(function).is_empty() {
             continue;
         }
-        if loops_over_groups(module, function) {
-            continue;
-        }
         let tight = Pressure::of(module, function).blocks_above(limit);
+        let over_groups = loops_over_groups(module, function);
         if !tight.is_empty() && has_room(module, function, &context) {
-            fill_early(module, function);
+            fill_early(module, function, over_groups);
+        }
+        if over_groups {
+            continue;
         }
         for block in tight.into_iter().filter(|&block| !overlaps_dots(module, block)).collect::<Vec<_>>() {
             compute_late(module, block);
@@ -84,13 +86,14 @@ fn has_room(module: &Module, function: Op, context: &Context) -> bool {
     bytes <= u64::from(machine.shared_bytes) && of_each * programs <= u64::from(machine.sm_shared_bytes)
 }
 
-/// Fills shared memory right behind what makes the block.
-fn fill_early(module: &mut Module, function: Op) {
+/// Fills shared memory right behind what makes the block, or, where that is asked for, only with what is loaded.
+fn fill_early(module: &mut Module, function: Op, only_loaded: bool) {
     for op in module.walk(function) {
         let source = AllocOp::of(module, op).and_then(|alloc| alloc.src());
         let Some(source) = source.filter(|&source| module.uses(source).len() == 1) else { continue };
         let Def::Result(made, _) = module.def(source) else { continue };
-        if module.block_of(made) == module.block_of(op) && module.regions(made).is_empty() {
+        let is_near = module.block_of(made) == module.block_of(op) && module.regions(made).is_empty();
+        if is_near && (!only_loaded || is_block_load(module, made)) {
             module.detach(op);
             module.insert_after(made, op);
         }

@@ -124,7 +124,7 @@ impl Need {
             ahead: 0,
             shared_bytes: 0,
         };
-        let lanes = u64::from(context.config.num_warps * context.config.threads_per_warp);
+        let lanes = context.lanes();
         let stages = of.stages();
         for inner in module.walk(op) {
             if let Some(dot) = MatmulOp::of(module, inner) {

@@ -117,6 +117,7 @@ fn pipeline(
         group_dots::overlap(module, op, &FxHashSet::default(), residency, None);
         return Vec::new();
     };
+    registers::prefetch_beside(module, op, &plan, context.lanes());
     let Some(nest) = nest(module, op, &plan, (context, residency), axis) else {
         if plan.stages <= FEW_STAGES && residency.may_hold_two(module, op) {
             ask_for_programs(module, 2);

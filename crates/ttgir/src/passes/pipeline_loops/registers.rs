@@ -9,14 +9,16 @@
 //!                                              }
 //! ```
 //!
-//! Only in loops that write nothing, so that no value can be read too early, and that have no dot, whose operands go
-//! through shared memory. The narrower the load, the more iterations it is ahead. Left out: loops around loops, loads
+//! Loops that write nothing, so that no value can be read too early, and have no dot, load all that is narrow; the
+//! narrower, the more iterations ahead. Loops whose blocks are copied ahead load what no copy brings one iteration
+//! ahead ([`prefetch_beside`]): numbers, and elements too narrow or too far apart. Left out: loops around loops, loads
 //! on whose values addresses depend, loops that say they are not to be unrolled.
 
 use super::copies::{Values, bind, compare, copy_slice, guard, integer, place};
-use super::plan::{AddressSlice, is_dot};
+use super::plan::{AddressSlice, PipelinePlan, is_dot};
 use crate::passes::carried::{carry, yield_as};
 use crate::passes::context::Context;
+use crate::passes::touches::reads_what_is_written;
 use ir::pass::PassRow;
 use ir::{Block, Builder, Def, Diagnostic, Module, Op, Place, Traits, Value};
 use ttir::ops::access::AccessOp;
@@ -40,6 +42,11 @@ const MOST: u64 = 64;
 /// them often runs once.
 const WIDEST: u64 = 8;
 
+/// Bytes of a register.
+const REGISTER: u64 = 4;
+/// Bytes of a lane's registers for what a loop loads ahead beside its copies, at most.
+const MOST_BESIDE: u64 = 32;
+
 /// What to do with a loop.
 struct PrefetchPlan {
     loads: Vec<Op>,
@@ -49,7 +56,7 @@ struct PrefetchPlan {
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let context = Context::of(module)?;
-    let lanes = u64::from(context.config.num_warps * context.config.threads_per_warp);
+    let lanes = context.lanes();
     for op in module.walk(module.top()) {
         if module.is(op, &FOR)
             && let Some(plan) = plan(module, op, lanes)
@@ -76,9 +83,8 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<PrefetchPlan> {
         return None;
     }
     let mut loads: Vec<Op> = module.ops(body).filter(|&inner| is_candidate(module, body, inner)).collect();
-    let ahead = AddressSlice::of(module, body, &loads)?;
-    // An address that is itself loaded would be waited for right away.
-    if loads.is_empty() || ahead.slice.iter().any(|&inner| !module.has(inner, Traits::PURE)) {
+    let ahead = addresses(module, body, &loads)?;
+    if loads.is_empty() {
         return None;
     }
     let bytes = |load: &Op| bytes_of_lane(module, *load, lanes);
@@ -88,24 +94,58 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<PrefetchPlan> {
     (!loads.is_empty() && each * distance as u64 <= MOST).then_some(PrefetchPlan { loads, ahead, distance })
 }
 
+/// What addresses are computed of, unless one is itself loaded: it would be waited for right away.
+fn addresses(module: &Module, body: Block, loads: &[Op]) -> Option<AddressSlice> {
+    let is_pure = |ahead: &AddressSlice| ahead.slice.iter().all(|&op| module.has(op, Traits::PURE));
+    AddressSlice::of(module, body, loads).filter(is_pure)
+}
+
+/// Loads an iteration ahead what a lane needs few bytes of and the copies of a plan do not bring, unless the loop
+/// writes it.
+pub(super) fn prefetch_beside(module: &mut Module, op: Op, pipeline: &PipelinePlan, lanes: u64) {
+    let body = module.entry_of(op);
+    let inside = module.walk(op);
+    let is_copied = |load: Op| pipeline.copies.iter().any(|copy| copy.load == load);
+    let mut bytes = 0;
+    let mut loads: Vec<Op> = Vec::new();
+    for load in module.ops(body).filter(|&load| may_move(module, body, load)) {
+        let own = bytes_of_lane(module, load, lanes).max(REGISTER);
+        let fits = own <= WIDEST && bytes + own <= MOST_BESIDE;
+        if fits
+            && !is_copied(load)
+            && !pipeline.ahead.slice.contains(&load)
+            && addresses(module, body, &[load]).is_some()
+            && !reads_what_is_written(module, load, &inside)
+        {
+            bytes += own;
+            loads.push(load);
+        }
+    }
+    if let Some(ahead) = addresses(module, body, &loads).filter(|_| !loads.is_empty()) {
+        prefetch(module, op, &PrefetchPlan { loads, ahead, distance: 1 });
+    }
+}
+
 /// Bytes that a lane loads.
 pub(super) fn bytes_of_lane(module: &Module, load: Op, lanes: u64) -> u64 {
     let ty = module.ty(module.result(load, 0));
     (numel(ty) as u64 * elem_bytes(elem(ty))).div_ceil(lanes).max(1)
 }
 
-/// Whether a load of a body may be made earlier, once its address and mask are known.
+/// Whether a block that a body loads may be loaded earlier, once its address and mask are known.
 pub(super) fn is_candidate(module: &Module, body: Block, op: Op) -> bool {
+    may_move(module, body, op) && is_tensor(module.ty(module.result(op, 0)))
+}
+
+/// The same of a block or a number.
+fn may_move(module: &Module, body: Block, op: Op) -> bool {
     // What stands where the mask does not hold is not computed ahead.
     let of_body = |value: Value| match module.def(value) {
         Def::Arg(block, _) => block == body,
         Def::Result(def, _) => module.block_of(def) == Some(body),
     };
-    AccessOp::load(module, op).is_some_and(|load| {
-        load.result().is_some_and(|loaded| is_tensor(module.ty(loaded)))
-            && !load.volatile()
-            && !load.other().is_some_and(of_body)
-    })
+    let load = AccessOp::load(module, op).filter(|load| load.result().is_some());
+    load.is_some_and(|load| !load.volatile() && !load.other().is_some_and(of_body))
 }
 
 /// The loads of another iteration, which only read where there is one.

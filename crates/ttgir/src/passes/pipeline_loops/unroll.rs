@@ -94,7 +94,7 @@ struct Copies {
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let context = Context::of(module)?;
-    let lanes = u64::from(context.config.num_warps * context.config.threads_per_warp);
+    let lanes = context.lanes();
     for op in module.walk(module.top()) {
         if module.is(op, &FOR)
             && let Some(plan) = plan(module, op, lanes)
