@@ -579,3 +579,26 @@ def test_what_lanes_read_by_one_descriptor_a_copy_overwrites_by_another(rng):
     kernel = scaled_in_place[(2, )](*blocks, BLOCK=BLOCK)
     assert "cp.async.bulk.tensor.2d.global" in kernel.asm["ptx"]
     np.testing.assert_array_equal(c, wanted)
+
+
+@triton.jit
+def own_products(x, out_ptr, count, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    i, j = tl.arange(0, COLUMNS)[:, None], tl.arange(0, COLUMNS)[None, :]
+    block = x.load([0, 0])
+    total = tl.dot(block.T, block)
+    for number in range(1, count):
+        if number % 2 == 1:
+            block = x.load([number * ROWS, 0])
+            total = tl.dot(block.T, block, total)
+    tl.store(out_ptr + i * COLUMNS + j, total)
+
+
+@pytest.mark.parametrize("rows, columns, warps", [(16, 32, 1), (32, 64, 4)])
+def test_blocks_that_are_first_wanted_turned(rng, rows, columns, warps):
+    """Who waits for a copy is gone when lanes read the block turned from shared memory."""
+    x = torch.from_numpy(rng.integers(-2, 3, (4 * rows, columns)).astype(np.float16))
+    out = torch.full((columns, columns), float("nan"))
+    kernel = own_products[(1, )](TensorDescriptor.from_tensor(x, [rows, columns]), out, 4, rows, columns, num_warps=warps)
+    parts = [x[number * rows:(number + 1) * rows].float() for number in (0, 1, 3)]
+    assert torch.equal(out, sum(part.T @ part for part in parts))
+    assert kernel.asm["ttgir"].count("async_tma_copy_global_to_local") == 2

@@ -72,8 +72,8 @@ pub(crate) fn expect(builder: &mut Builder<'_>, barrier: Value, bytes: u64, cond
 }
 
 /// Waits for a phase of a barrier.
-pub(crate) fn wait(builder: &mut Builder<'_>, barrier: Value, phase: Value) {
-    builder.build_effect(&WAIT_BARRIER, &[barrier, phase], &[]);
+pub(crate) fn wait(builder: &mut Builder<'_>, barrier: Value, phase: Value) -> Op {
+    builder.build_effect(&WAIT_BARRIER, &[barrier, phase], &[])
 }
 
 /// What a copy moves: a box of a tensor, and shared memory.

@@ -135,16 +135,17 @@ fn copy_groups(module: &mut Module, block: Block, groups: &[Group]) {
         [] => build::number(&mut Builder::before(module, first), 0),
         _ => carry_phase(module, &loops),
     };
+    let mut last = start;
     for (number, group) in groups.iter().enumerate() {
-        copy_group(module, group, (ring, number), phase);
+        last = copy_group(module, group, (ring, number), phase);
     }
-    let last = groups.last().expect("a block with loads").wait;
-    let end = loops.first().map_or(last, |&op| module.next(op).expect("a loop is followed by a terminator"));
+    let last = loops.first().copied().unwrap_or(last);
+    let end = module.next(last).expect("neither a loop nor a wait ends a block");
     end_barriers(&mut Builder::before(module, end), ring, groups.len());
 }
 
-/// Begins copies where loads stand, and waits for them in front of who wants them.
-fn copy_group(module: &mut Module, group: &Group, (ring, number): (Value, usize), phase: Value) {
+/// Begins copies where loads stand, and waits for them in front of who wants them, who may be gone then; the wait.
+fn copy_group(module: &mut Module, group: &Group, (ring, number): (Value, usize), phase: Value) -> Op {
     let bytes = group.loads.iter().map(|&load| bytes_of(module, load)).sum();
     let mut barrier = None;
     let mut buffers = Vec::new();
@@ -166,17 +167,17 @@ fn copy_group(module: &mut Module, group: &Group, (ring, number): (Value, usize)
     }
     let barrier = barrier.expect("a group has loads");
     let mut builder = Builder { loc: module.loc(group.loads[0]), place: Place::Before(group.wait), module };
-    wait(&mut builder, barrier, phase);
+    let wait = wait(&mut builder, barrier, phase);
     for &(load, _) in &buffers {
         builder.module.move_before(group.wait, load);
     }
-    // Who wants the first block may be gone then.
     for (load, buffer) in buffers {
         builder.loc = builder.module.loc(load);
         builder.place = Place::Before(load);
         read_instead(&mut builder, load, None, buffer, None);
         builder.module.erase(load);
     }
+    wait
 }
 
 /// The loops in whose bodies an operation stands, each right in that of the one around it, the outermost first.
