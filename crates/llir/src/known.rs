@@ -50,10 +50,21 @@ impl Known {
         (key, data): (Key, &InstData),
         will_do: impl Fn(Block) -> bool,
     ) -> Option<Value> {
+        self.find_as(function, key, |other| other == data, will_do)
+    }
+
+    /// The result of an instruction with a key that is as it should be, in a block that will do.
+    pub(crate) fn find_as(
+        &self,
+        function: &Function,
+        key: Key,
+        is_equal: impl Fn(&InstData) -> bool,
+        will_do: impl Fn(Block) -> bool,
+    ) -> Option<Value> {
         let mut place = self.first_place(key);
         loop {
             let (other, block, value) = self.entries[self.places[place].checked_sub(1)? as usize];
-            if other == key && will_do(block) && function.defining(value) == Some(data) {
+            if other == key && will_do(block) && function.defining(value).is_some_and(&is_equal) {
                 return Some(value);
             }
             place = (place + 1) & (self.places.len() - 1);

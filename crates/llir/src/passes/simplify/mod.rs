@@ -20,7 +20,7 @@ use super::rewrite::Replacements;
 use crate::constant::Constant;
 use crate::dominators::Dominators;
 use crate::flags::Flags;
-use crate::function::{Block, Function, Inst, InstData, Value};
+use crate::function::{Block, Function, Inst, InstData, Value, ValueDef};
 use crate::known::{Key, Known};
 use crate::location::Location;
 use crate::rows::Op;
@@ -127,7 +127,7 @@ impl Simplifier<'_> {
         let data = &self.function.insts[inst];
         if self.cx.module.is_pure(data) {
             let key = Key::of(data);
-            if let Some(same) = self.find(key, data) {
+            if let Some(same) = self.find(key, data).or_else(|| self.promise_less(inst, key)) {
                 return self.replacements.replace(value, same);
             }
             self.known.add(key, self.block, value);
@@ -168,6 +168,25 @@ impl Simplifier<'_> {
     /// The result of an equal instruction that dominates the current one.
     fn find(&self, key: Key, data: &InstData) -> Option<Value> {
         self.known.find(self.function, (key, data), |block| self.dominators.dominates(block, self.block))
+    }
+
+    /// The result of an instruction of 64 bits that differs in what it promises about overflow: it promises from then on
+    /// what both do. Narrower ones keep their promises, by which they are widened.
+    fn promise_less(&mut self, inst: Inst, key: Key) -> Option<Value> {
+        let data = &self.function.insts[inst];
+        if data.ty != Type::I64 || data.op.row().flags != Flags::WRAP {
+            return None;
+        }
+        let is_alike =
+            |other: &InstData| other.op == data.op && other.ty == data.ty && other.operands == data.operands;
+        let dominates = |block| self.dominators.dominates(block, self.block);
+        let same = self.known.find_as(self.function, key, is_alike, dominates)?;
+        let flags = data.flags;
+        if let ValueDef::Inst(other) = self.function.value(same).def {
+            let other = &mut self.function.insts[other];
+            other.flags = other.flags.and(flags);
+        }
+        Some(same)
     }
 
     /// Adds an instruction before the current one, or finds an equal one. It is not simplified itself.
