@@ -170,8 +170,8 @@ impl Simplifier<'_> {
         self.known.find(self.function, (key, data), |block| self.dominators.dominates(block, self.block))
     }
 
-    /// The result of an instruction of 64 bits that differs in what it promises about overflow: it promises from then on
-    /// what both do. Narrower ones keep their promises, by which they are widened.
+    /// The result of an instruction of 64 bits that differs in what it promises about overflow: it promises from then
+    /// on what both do. Narrower ones keep their promises, by which they are widened.
     fn promise_less(&mut self, inst: Inst, key: Key) -> Option<Value> {
         let data = &self.function.insts[inst];
         if data.ty != Type::I64 || data.op.row().flags != Flags::WRAP {
