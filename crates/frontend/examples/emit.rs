@@ -39,8 +39,15 @@ fn emit(file: &str, kernel: &str, signature: &str) -> Result<String, String> {
         min_dot_size: [1, 1, 1],
     };
     let args = frontend::signature::parse(signature)?;
-    let request =
-        Request { globals: &globals, function, args, facts, options: Options::default(), print: &|_| () };
+    let request = Request {
+        globals: &globals,
+        function,
+        symbol: None,
+        args,
+        facts,
+        options: Options::default(),
+        print: &|_| (),
+    };
     let compiled = frontend::compile(&request).map_err(|errors| frontend::render_all(&errors))?;
     if let Some(times) = std::env::var("REPEAT").ok().and_then(|times| times.parse::<u32>().ok()) {
         let start = std::time::Instant::now();

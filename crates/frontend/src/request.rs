@@ -4,6 +4,7 @@ use crate::diagnostic::Diagnostic;
 use crate::dtype::{DType, Scalar};
 use crate::globals::Globals;
 use crate::value::{FunctionRef, PyValue};
+use std::sync::Arc;
 
 /// What the front end must know of the target; a target's own facts are copied into it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,6 +132,8 @@ pub struct Request<'a> {
     pub globals: &'a dyn Globals,
     /// The kernel.
     pub function: FunctionRef,
+    /// What the kernel is called in the result, in place of its function's name.
+    pub symbol: Option<Arc<str>>,
     /// One for each parameter, in order; defaults are already bound.
     pub args: Vec<ArgSpec>,
     /// About the target.

@@ -33,8 +33,15 @@ fn functions_and_globals_are_named() {
         fp8e4b15_warning: None,
         min_dot_size: [1, 1, 1],
     };
-    let request =
-        Request { globals: &globals, function, args, facts, options: Options::default(), print: &|_| () };
+    let request = Request {
+        globals: &globals,
+        function,
+        symbol: None,
+        args,
+        facts,
+        options: Options::default(),
+        print: &|_| (),
+    };
     let compiled = frontend::compile(&request).expect("the kernel compiles");
     let mut functions = Vec::new();
     let mut names = Vec::new();

@@ -56,7 +56,15 @@ fn compile(
     let signature = test.signature.replace('\'', "\"");
     let args = frontend::signature::parse(&signature).unwrap_or_else(|error| panic!("{name}: {error}"));
     let options = Options { debug: test.debug, ..Options::default() };
-    frontend::compile(&Request { globals: &globals, function, args, facts: facts(), options, print })
+    frontend::compile(&Request {
+        globals: &globals,
+        function,
+        symbol: None,
+        args,
+        facts: facts(),
+        options,
+        print,
+    })
 }
 
 /// Texts that stand behind a mark, with their line.

@@ -143,6 +143,7 @@ fn survives(text: &str) -> bool {
     let request = Request {
         globals: &globals,
         function,
+        symbol: None,
         args,
         facts: facts(),
         options: Options::default(),

@@ -21,8 +21,15 @@ fn compile(body: &str) -> Result<usize, Vec<Diagnostic>> {
         fp8e4b15_warning: None,
         min_dot_size: [1, 1, 1],
     };
-    let request =
-        Request { globals: &globals, function, args, facts, options: Options::default(), print: &|_| () };
+    let request = Request {
+        globals: &globals,
+        function,
+        symbol: None,
+        args,
+        facts,
+        options: Options::default(),
+        print: &|_| (),
+    };
     frontend::compile(&request).map(|compiled| compiled.module.num_ops())
 }
 

@@ -208,6 +208,7 @@ mod tests {
             crate::options::parse(target.as_ref(), &BTreeMap::new()).map_err(|error| error.to_string())?;
         let job = Job {
             function: kernel(SOURCE),
+            symbol: None,
             args,
             options,
             target,

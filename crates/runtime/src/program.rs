@@ -103,7 +103,8 @@ impl Program {
         let (function, args) = self.resolve(name, signature)?;
         let target = Arc::clone(target);
         let (globals, print) = (&self.globals, self.print.as_ref());
-        to_ttir(&Job { function, args, options, target, globals, print, owner: 0 }, settings)
+        let job = Job { function, symbol: None, args, options, target, globals, print, owner: 0 };
+        to_ttir(&job, settings)
     }
 
     fn resolve(&self, name: &str, signature: &str) -> Result<(FunctionRef, Vec<ArgSpec>), RuntimeError> {
@@ -152,6 +153,7 @@ impl Program {
     ) -> Result<CompiledProgram, RuntimeError> {
         let job = Job {
             function: self.function(name)?,
+            symbol: None,
             args: args.clone(),
             options,
             target: Arc::clone(target),

@@ -13,7 +13,7 @@ def files_of(kernel):
     """The paths of a kernel's stages and of its metadata, by name; they are written to a folder of the cache.
 
     Machine code is left out where nothing assembles it, and all is where the cache cannot be written."""
-    name, files = kernel.metadata.name[:LONGEST_NAME], {}
+    name, files = kernel.src.name[:LONGEST_NAME], {}
     try:
         manager = FileCacheManager.of(kernel.hash)
         for stage in kernel.asm.keys():

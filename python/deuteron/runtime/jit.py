@@ -83,7 +83,8 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
 
     Args:
         version: anything; part of the cache key.
-        repr: called with the specialisation, gives the name of the compiled kernel.
+        repr: called with the specialisation (its ``constants`` and ``signature``), gives the name of the compiled kernel: of its
+            symbol, which profilers show.
         launch_metadata: called with ``(grid, metadata, arguments)``; its result reaches the launch hooks.
         do_not_specialize: names or positions of parameters whose value (1, a multiple of 16) must not matter.
         do_not_specialize_on_alignment: the same for the multiple of 16 alone.

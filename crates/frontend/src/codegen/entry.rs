@@ -181,8 +181,9 @@ impl Ctx<'_> {
 
     /// The function op without parameters yet; gives its block.
     fn open_function(&mut self, parsed: &ParsedFunction) -> Res<ir::Block> {
+        let symbol = self.request.symbol.clone();
         let attrs = [
-            Some(Attr::Symbol(Arc::from(parsed.ast.name.as_str()))),
+            Some(Attr::Symbol(symbol.unwrap_or_else(|| Arc::from(parsed.ast.name.as_str())))),
             Some(Attr::Type(Type::function(Vec::new(), Vec::new()))),
             Some(Attr::str("public")),
             Some(Attr::Bool(false)),

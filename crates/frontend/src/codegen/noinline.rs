@@ -83,6 +83,13 @@ impl Ctx<'_> {
         outwards.find(|op| !is_flow(op)).is_none_or(|op| !module.is(op, &func::FUNC))
     }
 
+    /// A symbol for one more function, which is not that of the kernel.
+    fn symbol_of(&self, function: &FunctionRef) -> Arc<str> {
+        let symbol = format!("{}__{}", function.0.name, self.instances.len());
+        let kernel = self.request.symbol.as_deref().unwrap_or(&self.request.function.0.name);
+        if symbol == kernel { format!("{symbol}_") } else { symbol }.into()
+    }
+
     /// Walks a function for such arguments; `None` where its result does not cross.
     fn make_function(
         &mut self,
@@ -90,7 +97,7 @@ impl Ctx<'_> {
         parsed: &Arc<ParsedFunction>,
         args: &Locals,
     ) -> Res<Option<usize>> {
-        let symbol: Arc<str> = format!("{}__{}", function.0.name, self.instances.len()).into();
+        let symbol = self.symbol_of(function);
         let outside = std::mem::replace(&mut self.place, Place::End(self.module.body()));
         let attrs = [
             Some(Attr::Symbol(symbol.clone())),

@@ -50,8 +50,8 @@ pub(crate) fn compile<'py>(
     )?
     .unbind();
     let (kernel, _) = guard(|| build::compile_carried(function, args, options, target, registry, carried))?;
-    let compiled = Bound::new(py, CompiledKernel::new(Arc::clone(&kernel), source.clone_ref(py), None))?;
-    let state = KernelState::new(Arc::clone(&kernel), source, compiled.get().name().to_owned());
+    let compiled = Bound::new(py, CompiledKernel::new(Arc::clone(&kernel), source.clone_ref(py)))?;
+    let state = KernelState::new(Arc::clone(&kernel), source);
     compiled.getattr("__dict__")?.set_item("_state", Bound::new(py, state)?)?;
     notify::notify_listener(&compiled, &kernel)?;
     Ok(compiled)
@@ -210,7 +210,7 @@ pub(crate) fn compile_ir<'py>(
     let kernel =
         py.detach(|| runtime::compile::compile_given(&given, &target, &options, &settings)).or_raise(py)?;
     let source = Bound::new(py, KernelSource::of_ir(py, &kernel))?.unbind();
-    Bound::new(py, CompiledKernel::new(kernel, source, None))
+    Bound::new(py, CompiledKernel::new(kernel, source))
 }
 
 /// The number that some pairs of a name and a value give a name.

@@ -4,6 +4,7 @@ use crate::errors::{of_class, to_py};
 use crate::kernel::function::JitFunction;
 use crate::kernel::globals::PyGlobals;
 use crate::kernel::params::Param;
+use crate::kernel::symbol::symbol;
 use crate::kernel::used::UsedGlobal;
 use crate::kernel::value::Registry;
 use frontend::ArgSpec;
@@ -56,12 +57,14 @@ pub(super) fn run<T: Send>(
 ) -> PyResult<(T, Vec<UsedGlobal>)> {
     let py = function.py();
     refuse_contradictions(function)?;
+    let symbol = symbol(function, &args, &registry)?;
     let text = registry.add_function(function)?;
     let settings = Settings::current();
     let owner = function.get().id();
     let globals = PyGlobals::new(registry, settings.code.allow_non_constexpr_globals);
     let result = py.detach(|| {
-        let job = Job { function: text, args, options, target, globals: &globals, print: &print, owner };
+        let (function, globals) = (text, &globals);
+        let job = Job { function, symbol, args, options, target, globals, print: &print, owner };
         compile(&job, &settings)
     });
     match result {

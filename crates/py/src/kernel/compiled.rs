@@ -23,17 +23,15 @@ use std::sync::Arc;
 pub(crate) struct CompiledKernel {
     kernel: Arc<Kernel>,
     source: Py<KernelSource>,
-    name: String,
     metadata: PyOnceLock<Py<PyAny>>,
     place: Place,
 }
 
 impl CompiledKernel {
-    /// A kernel under the name that `@jit(repr=…)` gives it, else under that of its symbol.
-    pub(crate) fn new(kernel: Arc<Kernel>, source: Py<KernelSource>, name: Option<String>) -> CompiledKernel {
-        let name = name.unwrap_or_else(|| kernel.artifact.name.clone());
+    /// A kernel.
+    pub(crate) fn new(kernel: Arc<Kernel>, source: Py<KernelSource>) -> CompiledKernel {
         let place = Place::of(kernel.target());
-        CompiledKernel { kernel, source, name, metadata: PyOnceLock::new(), place }
+        CompiledKernel { kernel, source, metadata: PyOnceLock::new(), place }
     }
 
     /// The driver's handle of the loaded code, or a number for it where there is none.
@@ -66,7 +64,7 @@ impl CompiledKernel {
         }
         Err(PyTypeError::new_err(format!(
             "kernel {} takes {} arguments ({} without those annotated as constexpr, {} without all constants), and {count} were given",
-            self.name,
+            self.name(),
             source.args.len(),
             plain.len(),
             passed.len()
@@ -104,15 +102,14 @@ impl CompiledKernel {
     /// All facts about the kernel, as attributes.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let made = self
-            .metadata
-            .get_or_try_init(py, || metadata(py, &self.kernel, &self.name).map(Bound::unbind))?;
+        let made = self.metadata.get_or_try_init(py, || metadata(py, &self.kernel).map(Bound::unbind))?;
         Ok(made.bind(py).clone())
     }
 
+    /// The name of its symbol.
     #[getter]
     pub(crate) fn name(&self) -> &str {
-        &self.name
+        &self.kernel.artifact.name
     }
 
     #[getter]
@@ -241,7 +238,7 @@ impl CompiledKernel {
     }
 
     fn __repr__(&self) -> String {
-        format!("CompiledKernel({} for {}, {})", self.name, self.kernel.facts.backend, &self.hash()[..12])
+        format!("CompiledKernel({} for {}, {})", self.name(), self.kernel.facts.backend, &self.hash()[..12])
     }
 }
 

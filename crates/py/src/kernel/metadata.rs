@@ -6,7 +6,7 @@ use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyList};
 use runtime::compile::Kernel;
 
 /// A named tuple of everything that is known about a kernel, options included.
-pub(crate) fn metadata<'py>(py: Python<'py>, kernel: &Kernel, name: &str) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn metadata<'py>(py: Python<'py>, kernel: &Kernel) -> PyResult<Bound<'py, PyAny>> {
     let facts = PyDict::new(py);
     facts.set_item("tmem_size", 0)?;
     let options = &kernel.options;
@@ -21,7 +21,7 @@ pub(crate) fn metadata<'py>(py: Python<'py>, kernel: &Kernel, name: &str) -> PyR
     let gpu_target = py.import("deuteron.backends.compiler")?.getattr("GPUTarget")?;
     facts.set_item("target", gpu_target.call1((&target.backend, &arch, target.warp_size))?)?;
     facts.set_item("cluster_dims", (options.num_ctas, 1, 1))?;
-    facts.set_item("name", name)?;
+    facts.set_item("name", &kernel.artifact.name)?;
     facts.set_item("hash", kernel.hash.to_string())?;
     facts.set_item("num_warps", options.num_warps)?;
     facts.set_item("num_stages", options.num_stages)?;

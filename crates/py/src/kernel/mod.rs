@@ -21,6 +21,7 @@ pub(crate) mod source;
 pub(crate) mod source_text;
 pub(crate) mod state;
 pub(crate) mod submit;
+pub(crate) mod symbol;
 pub(crate) mod used;
 pub(crate) mod value;
 pub(crate) mod variant;

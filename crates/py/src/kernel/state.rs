@@ -22,13 +22,12 @@ use std::sync::Arc;
 pub(crate) struct KernelState {
     kernel: Arc<Kernel>,
     source: Py<KernelSource>,
-    name: String,
 }
 
 impl KernelState {
     /// The state of a kernel.
-    pub(crate) fn new(kernel: Arc<Kernel>, source: Py<KernelSource>, name: String) -> KernelState {
-        KernelState { kernel, source, name }
+    pub(crate) fn new(kernel: Arc<Kernel>, source: Py<KernelSource>) -> KernelState {
+        KernelState { kernel, source }
     }
 }
 
@@ -36,7 +35,7 @@ impl KernelState {
 impl KernelState {
     /// Reads what [`KernelState::__reduce__`] wrote.
     #[new]
-    #[pyo3(signature = (payload, hash, function, signature, constants, attrs, names))]
+    #[pyo3(signature = (payload, hash, function, signature, constants, attrs, name))]
     #[allow(clippy::too_many_arguments)] // One for each part of the state.
     fn read(
         py: Python<'_>,
@@ -46,30 +45,29 @@ impl KernelState {
         signature: Bound<'_, PyDict>,
         constants: Py<PyDict>,
         attrs: Py<PyDict>,
-        names: (String, String),
+        name: String,
     ) -> PyResult<KernelState> {
         let damaged = || PyValueError::new_err("the kernel was compiled by another version of Deuteron");
         let hash = Key::parse(hash).ok_or_else(damaged)?;
         let kernel = runtime::compile::cached(payload, hash).ok_or_else(damaged)?.or_raise(py)?;
         let args = signature.values().iter().map(|ty| spec(&ty)).collect::<PyResult<Vec<_>>>()?;
         let annotated = annotated(function.as_ref().map(|function| function.bind(py)), &args);
-        let (name, source_name) = names;
         let source = KernelSource {
             r#fn: function,
             signature: signature.unbind(),
             constants,
             attrs,
-            name: source_name,
+            name,
             args,
             annotated,
         };
-        Ok(KernelState { kernel: Arc::new(kernel), source: Py::new(py, source)?, name })
+        Ok(KernelState { kernel: Arc::new(kernel), source: Py::new(py, source)? })
     }
 
     /// The kernel.
     fn kernel(&self, py: Python<'_>) -> PyResult<Py<CompiledKernel>> {
         let source = self.source.clone_ref(py);
-        Py::new(py, CompiledKernel::new(Arc::clone(&self.kernel), source, Some(self.name.clone())))
+        Py::new(py, CompiledKernel::new(Arc::clone(&self.kernel), source))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
@@ -84,7 +82,7 @@ impl KernelState {
             source.signature.bind(py),
             source.constants.bind(py),
             source.attrs.bind(py),
-            (&me.name, &source.name),
+            &source.name,
         );
         Ok((slf.get_type().into_any(), pyo3::IntoPyObject::into_pyobject(parts, py)?))
     }

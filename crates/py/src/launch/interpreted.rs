@@ -51,7 +51,7 @@ impl InterpretedLaunch {
         let source = Bound::new(py, source)?;
         let (kernel, _) =
             build::compile(function, args, self.options.clone(), Arc::clone(&self.target), registry)?;
-        let compiled = Bound::new(py, CompiledKernel::new(kernel, source.unbind(), None))?;
+        let compiled = Bound::new(py, CompiledKernel::new(kernel, source.unbind()))?;
         Ok(compiled.into_any().unbind())
     }
 }

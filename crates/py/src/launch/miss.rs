@@ -13,8 +13,8 @@ use crate::kernel::listed;
 use crate::kernel::value::Registry;
 use crate::kernel::variant::Variant;
 use frontend::{ArgSpec, PyValue};
-use pyo3::prelude::{Bound, PyAny, PyErr, PyResult, Python};
-use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods};
+use pyo3::prelude::{Bound, PyErr, PyResult, Python};
+use pyo3::types::{PyDict, PyDictMethods};
 use runtime::specialize::{LaunchKey, decode};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -50,11 +50,7 @@ pub(crate) fn compile(wanted: &Wanted<'_, '_>, is_warmup: bool) -> PyResult<Opti
     }
     let (kernel, used) =
         build::compile(function, args, options, Arc::clone(&wanted.active.context.target), registry)?;
-    let named = |repr: Bound<'_, PyAny>| {
-        repr.call1((source.get().specialization(py, &me.params)?,))?.extract::<String>()
-    };
-    let name = me.repr.get(py).map(named).transpose()?;
-    let compiled = Bound::new(py, CompiledKernel::new(Arc::clone(&kernel), source.clone().unbind(), name))?;
+    let compiled = Bound::new(py, CompiledKernel::new(Arc::clone(&kernel), source.clone().unbind()))?;
     notify::notify_listener(&compiled, &kernel)?;
     let variant = Arc::new(Variant { compiled: compiled.unbind(), kernel, used });
     let variant = listed::add(function, wanted.key.clone(), variant)?;

@@ -14,7 +14,7 @@ pub(super) fn compile_again(
     mut options: CompileOptions,
 ) -> Result<Arc<Kernel>, RuntimeError> {
     let bytes = kernel.stage(TTIR)?.bytes.clone();
-    let file = format!("{}.{TTIR}", kernel.artifact.name);
+    let file = format!("{}.{TTIR}", kernel.function);
     let given = GivenStage { name: TTIR.to_owned(), file, bytes };
     // A file in place of a later stage is what the launch is refused for.
     options.extra.remove(IR_OVERRIDE);

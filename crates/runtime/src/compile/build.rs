@@ -50,6 +50,7 @@ fn from_source(
     let request = Request {
         globals,
         function: job.function.clone(),
+        symbol: job.symbol.clone(),
         args: job.args.clone(),
         facts: facts_of(&job.target.facts(), settings)?,
         options: options_of(&job.options),

@@ -63,6 +63,8 @@ pub(super) fn find(store: &Store, key: &Key, job: &Job<'_>) -> Option<(Key, Arti
 pub struct Label {
     /// The symbol of the kernel.
     pub name: String,
+    /// The name of its function.
+    pub function: String,
     /// The target and its architecture.
     pub target: String,
     /// The options it was compiled with.
@@ -70,9 +72,15 @@ pub struct Label {
 }
 
 impl Label {
-    pub(super) fn new(artifact: &Artifact, facts: &TargetFacts, options: &CompileOptions) -> Label {
+    pub(super) fn new(
+        function: &str,
+        artifact: &Artifact,
+        facts: &TargetFacts,
+        options: &CompileOptions,
+    ) -> Label {
         let target = format!("{}:{}", facts.backend, facts.arch);
-        Label { name: artifact.name.clone(), target, options: options.clone() }
+        let function = function.to_owned();
+        Label { name: artifact.name.clone(), function, target, options: options.clone() }
     }
 }
 
@@ -83,14 +91,15 @@ impl Label {
 pub fn cached(payload: &[u8], hash: Key) -> Option<Result<Kernel, RuntimeError>> {
     let (label, artifact) = postcard::from_bytes::<(Label, Artifact)>(payload).ok()?;
     Some(
-        target_named(&label.target)
-            .map(|target| Kernel::new(&target, &label.options, artifact, hash, Source::Cache)),
+        target_named(&label.target).map(|target| {
+            Kernel::new(&label.function, &target, &label.options, artifact, hash, Source::Cache)
+        }),
     )
 }
 
 /// A kernel as the payload of its entry, which [`cached`] reads.
 pub fn payload(kernel: &Kernel) -> Vec<u8> {
-    let label = Label::new(&kernel.artifact, &kernel.facts, &kernel.options);
+    let label = Label::new(&kernel.function, &kernel.artifact, &kernel.facts, &kernel.options);
     postcard::to_stdvec(&(label, &kernel.artifact)).expect("labels and artifacts are plain data")
 }
 

@@ -22,6 +22,9 @@ type Slot = OnceLock<Result<Arc<dyn LoadedKernel>, RuntimeError>>;
 
 /// A compiled kernel; loaded on a device at its first launch there.
 pub struct Kernel {
+    /// The name of its function, or of the file it was read from, by which files stand for its stages; the symbol may
+    /// have another.
+    pub function: String,
     /// The stages and the facts that a launch needs.
     pub artifact: Artifact,
     /// The name of its content.
@@ -54,6 +57,7 @@ impl std::fmt::Debug for Kernel {
 
 impl Kernel {
     pub(super) fn new(
+        function: &str,
         target: &Arc<dyn Target>,
         options: &CompileOptions,
         artifact: Artifact,
@@ -72,6 +76,7 @@ impl Kernel {
             (options.num_warps, options.num_ctas) = (facts.asked_warps(), facts.num_ctas);
         }
         Kernel {
+            function: function.to_owned(),
             guarded: Guarded::of(&artifact),
             scratch: device.map(|facts| facts.global_scratch).filter(|scratch| scratch.bytes > 0),
             artifact,

@@ -52,6 +52,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Job<'a> {
     /// The kernel.
     pub function: FunctionRef,
+    /// What its symbol is called in place of its function's name, as `@jit(repr=…)` asks.
+    pub symbol: Option<Arc<str>>,
     /// What it is compiled for; one for each parameter.
     pub args: Vec<ArgSpec>,
     /// Options of the launch.
@@ -75,12 +77,12 @@ impl Job<'_> {
         trace::encode_function(&self.function.0, &mut function);
         let mut args = Vec::new();
         trace::encode_args(&self.args, &mut args);
-        KeyBuilder::new("dump")
-            .part("function", &function)
-            .part("args", &args)
-            .value("options", &self.options)
-            .value("facts", &self.target.facts())
-            .finish()
+        let key = KeyBuilder::new("dump").part("function", &function).part("args", &args);
+        let named = |key: KeyBuilder| match &self.symbol {
+            Some(symbol) => key.part("symbol", symbol.as_bytes()),
+            None => key,
+        };
+        named(key).value("options", &self.options).value("facts", &self.target.facts()).finish()
     }
 
     /// The hash of everything that is known before the compile looks outside the text; `source` is [`Job::source_key`].
@@ -137,13 +139,13 @@ pub fn compile_given(
             let mut watch = watch::Watch::new(&name, &source, settings, others);
             let artifact = build::build_given(given, target.as_ref(), options, &mut watch)?;
             if let Some(store) = store.as_deref() {
-                let label = Label::new(&artifact, &target.facts(), options);
+                let label = Label::new(&name, &artifact, &target.facts(), options);
                 disk::write(store, &key, &artifact, label, settings);
             }
             (artifact, kernel::Source::Compiled(watch.finish()))
         }
     };
-    let kernel = Kernel::new(target, options, artifact, key, origin);
+    let kernel = Kernel::new(&name, target, options, artifact, key, origin);
     dumps.write_all(&kernel);
     Ok(Arc::new(kernel))
 }
@@ -181,7 +183,7 @@ fn compile_alone(
     };
     let from_cache = |(hash, artifact)| {
         carry(&hash);
-        Ok(Kernel::new(&job.target, &job.options, artifact, hash, kernel::Source::Cache))
+        Ok(Kernel::new(name, &job.target, &job.options, artifact, hash, kernel::Source::Cache))
     };
     if let Some(found) = find() {
         return from_cache(found);
@@ -200,11 +202,11 @@ fn compile_alone(
     let steps = recorder.finish();
     let hash = steps.as_ref().map_or(*key, |steps| disk::kernel_key(key, steps));
     if let (Some(store), Some(steps)) = (store.as_deref(), steps) {
-        let label = Label::new(&artifact, &job.target.facts(), &job.options);
+        let label = Label::new(name, &artifact, &job.target.facts(), &job.options);
         disk::keep(store, key, &hash, steps, (&artifact, label), settings);
         carry(&hash);
     }
-    Ok(Kernel::new(&job.target, &job.options, artifact, hash, kernel::Source::Compiled(report)))
+    Ok(Kernel::new(name, &job.target, &job.options, artifact, hash, kernel::Source::Compiled(report)))
 }
 
 #[cfg(test)]

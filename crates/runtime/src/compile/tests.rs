@@ -27,6 +27,7 @@ fn settings(dir: &Path) -> Settings {
 struct Bench {
     built: AtomicU32,
     owner: u64,
+    symbol: Option<Arc<str>>,
     settings: Settings,
 }
 
@@ -37,6 +38,7 @@ impl Bench {
         Bench {
             built: AtomicU32::new(0),
             owner: OWNERS.fetch_add(1, Ordering::Relaxed),
+            symbol: None,
             settings: settings(dir),
         }
     }
@@ -56,6 +58,7 @@ impl Bench {
         let options = crate::options::parse(target.as_ref(), &BTreeMap::new()).expect("defaults are fine");
         let job = Job {
             function: kernel(source),
+            symbol: self.symbol.clone(),
             args,
             options,
             target,
@@ -122,7 +125,9 @@ fn whatever_the_result_depends_on_is_in_the_key() {
     ] {
         hashes.insert(bench.run(source, machine, &four, args).hash);
     }
-    assert_eq!((bench.built(), hashes.len()), (6, 6));
+    let named = Bench { symbol: Some("named".into()), ..Bench::new(dir.path()) };
+    hashes.insert(named.run("def kernel(x): pass", "m", &four, int()).hash);
+    assert_eq!((bench.built(), named.built(), hashes.len()), (6, 1, 7));
 }
 
 #[test]
@@ -238,7 +243,8 @@ fn compile_at_once(bench: &Bench, owners: &[u64]) {
                 let options =
                     crate::options::parse(target.as_ref(), &BTreeMap::new()).expect("defaults are fine");
                 let function = kernel("def kernel(y): pass");
-                let job = Job { function, args: int(), options, target, globals, print: &|_| (), owner };
+                let (args, print) = (int(), &|_: &str| ());
+                let job = Job { function, symbol: None, args, options, target, globals, print, owner };
                 gate.wait();
                 compile_with(&job, &bench.settings, slow).expect("compiles");
             });
@@ -249,7 +255,7 @@ fn compile_at_once(bench: &Bench, owners: &[u64]) {
 #[test]
 fn threads_that_ask_at_once_compile_once() {
     let settings = Settings { cache_dir: None, ..Settings::current() };
-    let bench = Bench { built: AtomicU32::new(0), owner: 77, settings };
+    let bench = Bench { built: AtomicU32::new(0), owner: 77, symbol: None, settings };
     compile_at_once(&bench, &[77; 8]);
     assert_eq!(bench.built(), 1);
 }

@@ -114,6 +114,7 @@ pub(super) fn build(
     let request = Request {
         globals,
         function,
+        symbol: None,
         args: Vec::new(),
         facts: facts.clone(),
         options: options.clone(),
