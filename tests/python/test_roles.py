@@ -1,5 +1,7 @@
 """Loops that say `warp_specialize`: warps of their own begin the copies, on the emulated sm_90."""
 
+import re
+
 import descriptor_kernels as kernels
 import numpy as np
 import pytest
@@ -37,7 +39,9 @@ def has_roles(kernel, others):
     meta = kernel.metadata
     text = kernel.asm["ttgir"]
     assert ("ttg.warp_specialize(" in text) == (others > 0)
-    return meta.total_num_warps == meta.num_warps + others
+    asked = int(re.search(r'"ttg.num-warps" = (\d+)', text).group(1))
+    assert f".reqntid {32 * meta.num_warps}" in kernel.asm["ptx"]
+    return meta.num_warps == meta.total_num_warps == asked + others
 
 
 @triton.jit

@@ -174,7 +174,10 @@ impl CompiledKernel {
 
     #[getter]
     fn packed_metadata(&self) -> (u32, u32, u64) {
-        (self.kernel.options.num_warps, self.kernel.options.num_ctas, self.kernel.artifact.shared)
+        let kernel = &self.kernel;
+        let num_warps =
+            kernel.artifact.launch.device().map_or(kernel.options.num_warps, |facts| facts.num_warps);
+        (num_warps, kernel.options.num_ctas, kernel.artifact.shared)
     }
 
     /// Launches with the arguments of the signature: `run(gx, gy, gz, stream, function, packed_metadata,

@@ -10,6 +10,8 @@ pub(crate) fn metadata<'py>(py: Python<'py>, kernel: &Kernel) -> PyResult<Bound<
     let facts = PyDict::new(py);
     facts.set_item("tmem_size", 0)?;
     let options = &kernel.options;
+    // Of a GPU all warps of a launch, those that have roles beside the program's included: others launch by it.
+    facts.set_item("num_warps", options.num_warps)?;
     for (name, value) in options.extra.iter().chain(&kernel.artifact.metadata) {
         facts.set_item(name, option_object(py, value))?;
     }
@@ -23,7 +25,6 @@ pub(crate) fn metadata<'py>(py: Python<'py>, kernel: &Kernel) -> PyResult<Bound<
     facts.set_item("cluster_dims", (options.num_ctas, 1, 1))?;
     facts.set_item("name", &kernel.artifact.name)?;
     facts.set_item("hash", kernel.hash.to_string())?;
-    facts.set_item("num_warps", options.num_warps)?;
     facts.set_item("num_stages", options.num_stages)?;
     facts.set_item("num_ctas", options.num_ctas)?;
     facts.set_item("enable_fp_fusion", options.enable_fp_fusion)?;

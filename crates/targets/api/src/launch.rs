@@ -317,7 +317,7 @@ impl LaunchFacts {
                 let unaligned: Vec<String> = facts.unaligned.iter().map(ToString::to_string).collect();
                 let mut own = scratch(&facts.global_scratch, &facts.profile_scratch);
                 own.extend([
-                    ("num_warps", int(facts.asked_warps().into())),
+                    ("num_warps", int(facts.num_warps.into())),
                     ("total_num_warps", int(facts.num_warps.into())),
                     ("warp_size", int(facts.warp_size.into())),
                     ("num_ctas", int(facts.num_ctas.into())),
@@ -361,7 +361,11 @@ mod tests {
             is_copied: false,
         };
         assert_eq!(map.args(), [0, 1, 3]);
-        let facts = LaunchFacts::Device(DeviceFacts { maps: vec![map], ..DeviceFacts::new("x1", 4, 64) });
+        let facts = LaunchFacts::Device(DeviceFacts {
+            maps: vec![map],
+            role_warps: 1,
+            ..DeviceFacts::new("x1", 4, 64)
+        });
         let named = facts.named();
         let of =
             |wanted: &str| named.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.clone());
