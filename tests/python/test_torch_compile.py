@@ -194,6 +194,25 @@ def test_backends_have_the_names_that_torch_asks_for():
     assert backends["cpu"].driver().get_current_target().backend == "cpu"
 
 
+@pytest.mark.parametrize("name", ["cuda:90", "hip:gfx942", "cpu"])
+def test_compiles_take_all_that_a_backend_says_of_options_and_leave_out_other_names(name):
+    from triton.backends.compiler import GPUTarget
+
+    targets = {"cuda:90": GPUTarget("cuda", 90, 32), "hip:gfx942": GPUTarget("hip", "gfx942", 64),
+               "cpu": deuteron.runtime.driver.active.get_current_target()}
+    target = targets[name]
+    options = vars(compiler.make_backend(target).parse_options({"num_warps": 2, "num_stages": 1}))
+    assert "backend_name" in options and "allowed_dot_input_precisions" in options
+    kernel = compiler.compile(source(), target=target, options=options)
+    assert (kernel.metadata.num_warps, kernel.metadata.num_stages) == (2, 1)
+    plain = compiler.compile(source(), target=target, options={"num_warps": 2, "num_stages": 1})
+    assert kernel.hash == plain.hash
+    more = {"generate_native_code": True, "num_consumer_groups": 2, "no_such_option": 1, **kernel.metadata._asdict()}
+    assert compiler.compile(source(), target=target, options=more).metadata.num_warps == 2
+    with pytest.raises(KeyError, match="Keyword argument no_such_option was specified but unrecognised"):
+        add_kernel.warmup(torch.float32, torch.float32, torch.float32, 64, BLOCK=64, grid=(1, ), no_such_option=1)
+
+
 def test_hooks_see_launches_of_compiled_functions():
     from deuteron import knobs
 

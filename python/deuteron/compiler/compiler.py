@@ -200,7 +200,7 @@ def compile(src, target=None, options=None, _env_vars=None):
         src: an `ASTSource`, or the path of a file that holds a stage: ``.ttir``, and where the target has them ``.ttgir``
             and ``.ptx``. The compile then begins behind that stage.
         target: a `GPUTarget`; the current one by default. No such device needs to be present.
-        options: launch options by name: ``{"num_warps": 8}``.
+        options: launch options by name: ``{"num_warps": 8}``. Names that are no options of the target are left out.
 
     Returns:
         A compiled kernel with ``asm``, ``metadata`` and, where the target is this machine's, ``kernel[grid](…)``.

@@ -3,7 +3,7 @@
 use super::{build, notify};
 use crate::arguments::constexpr::field_names;
 use crate::arguments::nesting;
-use crate::devices::options::options_of;
+use crate::devices::options::compile_options;
 use crate::devices::targets::target_of;
 use crate::errors::{OrRaise, guard};
 use crate::kernel::compiled::CompiledKernel;
@@ -36,7 +36,7 @@ pub(crate) fn compile<'py>(
 ) -> PyResult<Bound<'py, CompiledKernel>> {
     let py = function.py();
     let target = target_of(py, target)?;
-    let options = runtime::options::parse(target.as_ref(), &options_of(options)?).or_raise(py)?;
+    let options = compile_options(py, target.as_ref(), options)?;
     let registry = Registry::default();
     let args = specs(function, &Given { signature, constexprs, attrs }, &registry)?;
     let source = Bound::new(
@@ -204,7 +204,7 @@ pub(crate) fn compile_ir<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, CompiledKernel>> {
     let target = target_of(py, target)?;
-    let options = runtime::options::parse(target.as_ref(), &options_of(options)?).or_raise(py)?;
+    let options = compile_options(py, target.as_ref(), options)?;
     let settings = Settings::current();
     let given = GivenStage { name: stage, file, bytes: text.into_bytes() };
     let kernel =

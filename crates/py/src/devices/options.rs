@@ -1,11 +1,12 @@
 //! Options of a compile and architectures: from Python objects and back.
 
+use crate::errors::OrRaise;
 use pyo3::prelude::{Borrowed, Bound, PyAny, PyResult, Python};
 use pyo3::types::{
     PyAnyMethods, PyBool, PyBoolMethods, PyDict, PyDictMethods, PyInt, PyString, PyStringMethods,
 };
 use std::collections::BTreeMap;
-use target::OptionValue;
+use target::{CompileOptions, OptionValue, Target};
 
 /// The value of an option. What is no number and no text stands as it prints.
 pub(crate) fn option_value(value: Borrowed<'_, '_, PyAny>) -> PyResult<OptionValue> {
@@ -41,6 +42,26 @@ pub(crate) fn options_of(given: Option<&Bound<'_, PyDict>>) -> PyResult<BTreeMap
         all.insert(name.extract()?, option_value(value.as_borrowed())?);
     }
     Ok(all)
+}
+
+/// Options of a compile ahead of time from a dictionary. Names that are no options of the target are left out, and so
+/// is the architecture that the target has anyway, as callers hand over all that `parse_options` gave, or options of
+/// another target.
+pub(crate) fn compile_options(
+    py: Python<'_>,
+    target: &dyn Target,
+    given: Option<&Bound<'_, PyDict>>,
+) -> PyResult<CompileOptions> {
+    let known = runtime::options::names(target);
+    let mut given = options_of(given)?;
+    let arch = target.facts().arch;
+    let says_nothing = |name: &str, value: &OptionValue| match value {
+        OptionValue::Str(text) => name == "arch" && *text == arch,
+        OptionValue::Int(number) => name == "arch" && number.to_string() == arch,
+        _ => false,
+    };
+    given.retain(|name, value| known.contains(&name.as_str()) && !says_nothing(name, value));
+    runtime::options::parse(target, &given).or_raise(py)
 }
 
 /// The Python object of an option's value.
