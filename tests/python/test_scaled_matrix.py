@@ -104,3 +104,25 @@ def test_the_instruction_is_in_the_machine_code():
     source = ASTSource(scaled_matmul, {**types, **dict.fromkeys(constants, "constexpr")}, constants, attributes)
     kernel = triton.compile(source, target=GPUTarget("hip", "gfx950", 64))
     assert "v_mfma_scale_f32_32x32x64_f8f6f4" in kernel.asm["amdgcn"] and kernel.metadata.vgpr_spills == 0
+
+
+@triton.jit
+def float_scales(a_ptr, b_ptr, a_scale_ptr, b_scale_ptr, c_ptr, A: tl.constexpr, B: tl.constexpr):
+    m, n, k, groups = tl.arange(0, 32), tl.arange(0, 16), tl.arange(0, 128), tl.arange(0, 4)
+    a = tl.load(a_ptr + m[:, None] * 128 + k[None, :])
+    b = tl.load(b_ptr + k[:, None] * 16 + n[None, :])
+    a_scale = tl.load(a_scale_ptr + m[:, None] * 4 + groups[None, :])
+    b_scale = tl.load(b_scale_ptr + n[:, None] * 4 + groups[None, :])
+    tl.store(c_ptr + m[:, None] * 16 + n[None, :], tl.dot_scaled(a, a_scale, A, b, b_scale, B))
+
+
+@pytest.mark.parametrize("engine", ["cpu", "interpreter", "sm_90", "gfx942"], indirect=True)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float8_e5m2, torch.float8_e4m3fn])
+@pytest.mark.parametrize("formats", [("e4m3", "e5m2"), ("e4m3", "e4m3")])
+def test_scales_are_floats(engine, rng, dtype, formats):
+    (a, left), (b, right) = operand(rng, formats[0], 32, 128), operand(rng, formats[1], 16, 128)
+    scales = [torch.from_numpy(rng.uniform(0.25, 4, (lines, 4))).to(dtype) for lines in (32, 16)]
+    left, right = (side * scale.double().numpy().repeat(32, axis=1) for side, scale in zip((left, right), scales))
+    c = torch.full((32, 16), np.nan)
+    float_scales[(1, )](a, b.view(torch.uint8).T.contiguous().view(b.dtype), *scales, c, *formats)
+    assert (np.abs(c.double().numpy() - left @ right.T) <= 2e-3 * (np.abs(left) @ np.abs(right).T)).all()

@@ -93,7 +93,8 @@ def dot_scaled(lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None,
     Args:
         lhs, rhs: ``[M, K]`` and ``[K, N]``; two ``"e2m1"`` values share a byte, along K unless `lhs_k_pack` or
             `rhs_k_pack` is false.
-        lhs_scale, rhs_scale: e8m0 exponents as uint8, one for each 32 elements along K; None for no scale.
+        lhs_scale, rhs_scale: e8m0 exponents as uint8, or floats of 8 or 16 bits, one for each 32 (or 16) elements along
+            K; None for no scale.
         lhs_format, rhs_format: ``"e2m1"``, ``"e4m3"``, ``"e5m2"``, ``"bf16"`` or ``"fp16"``.
         acc: is added.
         fast_math: leave NaN scales unchecked.

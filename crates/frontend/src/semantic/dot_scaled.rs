@@ -162,9 +162,12 @@ impl Ctx<'_> {
     fn check_scale(&mut self, side: &ScaledOperand, lines: &[u32], group: u32) -> Res<()> {
         let Some(scale) = &side.scale else { return Ok(()) };
         let dtype = scale.ty.scalar.dtype();
-        if !dtype.is_some_and(|dtype| matches!(dtype, DType::UInt8 | DType::Int8 | DType::Fp8E4Nv)) {
+        let is_scale = |dtype: DType| {
+            matches!(dtype, DType::UInt8 | DType::Int8) || dtype.is_floating() && dtype.bits() <= 16
+        };
+        if !dtype.is_some_and(is_scale) {
             return Err(self.error(Cause::Assertion.says(format!(
-                "{}_scale must hold 8 bits (e8m0) or fp8e4nv. Got {}",
+                "{}_scale must hold 8 bits (e8m0), or floats of 8 or 16 bits. Got {}",
                 side.name, scale.ty.scalar
             ))));
         }

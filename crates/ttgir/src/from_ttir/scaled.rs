@@ -9,8 +9,8 @@
 //!
 //! Operands are widened to a format that holds each of their products with a scale exactly: bfloat16 where that is
 //! enough, binary16 beside an operand of that format, else binary32, of which `tf32` keeps all digits there are or, for
-//! scales that are floats themselves, `ieee` does. What leaves the range of the format becomes zero, a subnormal number
-//! or infinity.
+//! scales that are floats of 8 bits, `ieee` does; beside scales of 16 bits products are rounded to `tf32`. What leaves
+//! the range of the format becomes zero, a subnormal number or infinity.
 
 use crate::Machine;
 use crate::ops::scaled_dot::{GROUP, SCALED_DOT, ScaledDotOp, elements_of_a_byte};
@@ -187,6 +187,8 @@ impl Operand {
             None => 0,
             Some(FloatKind::F8E5M2 | FloatKind::F8E5M2FNUZ) => 3,
             Some(kind) if kind.bits() == 8 => 4,
+            // As many as `tf32` keeps: the reference multiplies in bfloat16, which keeps fewer.
+            Some(FloatKind::BF16 | FloatKind::F16) => return 11,
             Some(_) => 24,
         };
         1 + self.format.mantissa_bits + of_scale
