@@ -102,6 +102,16 @@ def test_pruning_and_single_configurations():
         nothing[grid](np.ones(64, np.float32), y, 64, 1.0)
 
 
+def test_roles_of_warps_of_earlier_releases_are_taken():
+    config = triton.Config({"BLOCK": 32}, num_consumer_groups=2, num_buffers_warp_spec=3, reg_dec_producer=40)
+    assert config.all_kwargs() == {"BLOCK": 32, "num_warps": 4, "num_stages": 3, "num_ctas": 1, "num_consumer_groups": 2,
+                                   "num_buffers_warp_spec": 3, "reg_dec_producer": 40}
+    assert config != triton.Config({"BLOCK": 32}) == triton.Config({"BLOCK": 32}, reg_inc_consumer=0)
+    y = np.zeros(64, np.float32)
+    make([config], key=["n"])[grid](np.ones(64, np.float32), y, 64, 1.0)
+    assert (y == 1).all()
+
+
 def test_configurations_that_cannot_run_lose():
     def bench(launch, quantiles):
         bench.count += 1

@@ -74,6 +74,30 @@ def test_options_are_accepted_everywhere(options):
         assert getattr(kernel.metadata, name) == value
 
 
+#: Options of CUDAOptions and HIPOptions of Triton 3.2 to 3.9, with values of another kind than the usual one.
+OF_ALL_RELEASES = {
+    "allow_flush_denorm": True, "allowed_dot_input_precisions": ("ieee", ), "backend_name": "cuda", "clc": False,
+    "cluster_dims": (1, 1, 1), "default_dot_input_precision": "tf32", "deprecated_fp8_dot_operand_dtypes": (),
+    "deprecated_fp8_dtypes": (), "enable_reflect_ftz": True, "extern_libs": None, "instruction_sched_variant": "none",
+    "instrumentation_mode": "", "kpack": 2, "launch_cooperative_grid": True, "launch_pdl": True, "llvm_fn_attrs": "",
+    "matrix_instr_nonkdim": 16, "max_num_imprecise_acc_default": 0, "maxnreg": 64, "min_shared_mem": None,
+    "num_buffers_warp_spec": 3, "num_consumer_groups": 2, "ptx_options": "", "ptx_version": 86, "reg_dec_producer": 40,
+    "reg_inc_consumer": 232, "sanitize_overflow": False, "sched4reg": False, "schedule_hint": "none",
+    "supported_fp8_dtypes": ("fp8e5", ), "waves_per_eu": 2, "wgp_cu_mode": "wgp",
+}
+
+
+@pytest.mark.parametrize("engine", ["cpu", "interpreter", "sm_90", "gfx942"], indirect=True)
+def test_options_of_every_release_are_accepted_on_every_target(engine):
+    backend = triton.compiler.make_backend(triton.runtime.driver.active.get_current_target())
+    known = backend.parse_options({"waves_per_eu": 2})
+    assert known.waves_per_eu == 2 and not OF_ALL_RELEASES.keys() - known.keys()
+    for name, value in OF_ALL_RELEASES.items():
+        out = np.zeros(10, np.int32)
+        fill[(1, )](out, 10, 5, **{name: value})
+        assert (out == 5).all(), name
+
+
 def test_wrong_keywords_are_named():
     out = np.zeros(10, np.int32)
     with pytest.raises(KeyError, match="num_wraps"):

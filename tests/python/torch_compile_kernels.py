@@ -58,6 +58,14 @@ def add(x, y):
     return out.sin()
 
 
+def with_options_of_many_targets(x, y):
+    """A launch that names options of several vendors, as kernels for all of them do."""
+    out = torch.empty_like(x)
+    add_kernel[(triton.cdiv(x.numel(), 128), )](x, y, out, x.numel(), BLOCK=128, num_warps=2, waves_per_eu=2,
+                                                maxnreg=128, launch_pdl=False)
+    return out.cos()
+
+
 def scale_in_place(x, y):
     """A kernel that changes an argument: `y` is read after it, and must not be taken for changed."""
     z = x.clone()
@@ -148,6 +156,7 @@ def with_names_of_inner_modules(x, y):
 #: Functions and what they compute.
 USER_KERNELS = {
     "add": (add, lambda x, y: (x + y).sin()),
+    "with_options_of_many_targets": (with_options_of_many_targets, lambda x, y: (x + y).cos()),
     "scale_in_place": (scale_in_place, lambda x, y: x * 2.25 + y),
     "tuned": (tuned, lambda x, y: x * 3 + y),
     "with_a_loop_and_atomics": (with_a_loop_and_atomics, lambda x, y: x.relu().sum(1) + y.sum()),

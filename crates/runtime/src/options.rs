@@ -2,6 +2,7 @@
 
 use crate::error::RuntimeError;
 use crate::knobs;
+use crate::target_list::all_targets;
 use std::collections::BTreeMap;
 use target::{CompileOptions, OptionRow, OptionValue, Target};
 
@@ -27,35 +28,52 @@ const COMMON: &[(&str, OptionValue, &str)] = &[
 /// The option that names a file in place of a stage; it is among the `extra` of a compile where it is given.
 pub const IR_OVERRIDE: &str = "ir_override";
 
-/// Options that kernels written for one kind of machine name at every launch. A target that does not read them
-/// takes them and does nothing, as their authors expect.
-const ELSEWHERE: &[&str] = &[
-    "allow_flush_denorm",
-    "arch",
-    "clc",
-    "enable_reflect_ftz",
-    "extern_libs",
-    "fpsan_homomorphic_casts",
-    "instrumentation_mode",
-    "kpack",
-    "launch_cooperative_grid",
-    "launch_pdl",
-    "llvm_fn_attrs",
-    "matrix_instr_nonkdim",
-    "maxnreg",
-    "min_shared_mem",
-    "sched4reg",
-    "schedule_hint",
-    "warp_size",
-    "waves_per_eu",
-    "wgp_cu_mode",
+/// Options of releases of Triton that no target reads, and their defaults: they are taken and do nothing.
+const UNREAD: &[(&str, OptionValue)] = &[
+    ("allowed_dot_input_precisions", OptionValue::None),
+    ("backend_name", OptionValue::None),
+    ("clc", OptionValue::Bool(false)),
+    ("cluster_dims", OptionValue::None),
+    ("default_dot_input_precision", OptionValue::None),
+    ("deprecated_fp8_dot_operand_dtypes", OptionValue::None),
+    ("deprecated_fp8_dtypes", OptionValue::None),
+    ("extern_libs", OptionValue::None),
+    ("fpsan_homomorphic_casts", OptionValue::Bool(false)),
+    ("instruction_sched_variant", OptionValue::None),
+    ("instrumentation_mode", OptionValue::None),
+    ("llvm_fn_attrs", OptionValue::None),
+    ("max_num_imprecise_acc_default", OptionValue::None),
+    ("num_buffers_warp_spec", OptionValue::Int(0)),
+    ("num_consumer_groups", OptionValue::Int(0)),
+    ("reg_dec_producer", OptionValue::Int(0)),
+    ("reg_inc_consumer", OptionValue::Int(0)),
+    ("sched4reg", OptionValue::Bool(false)),
+    ("supported_fp8_dtypes", OptionValue::None),
+    ("warp_size", OptionValue::None),
 ];
+
+/// Options that kernels written for one kind of machine, or for one release of Triton, name at every launch, and their
+/// defaults. A target that does not read them takes them and does nothing, as their authors expect.
+fn elsewhere() -> impl Iterator<Item = (&'static str, &'static OptionValue)> {
+    let read = all_targets().iter().flat_map(|target| further(target.options()));
+    read.map(|row| (row.name, &row.default)).chain(UNREAD.iter().map(|(name, default)| (*name, default)))
+}
+
+/// What a launch is taken to say of options that the target does not read, by name: what was given, or the default.
+pub fn without_effect<'a>(
+    target: &dyn Target,
+    given: &'a BTreeMap<String, OptionValue>,
+) -> impl Iterator<Item = (&'static str, &'a OptionValue)> {
+    let own = target.options();
+    let unread = elsewhere().filter(move |(name, _)| own.iter().all(|own| own.name != *name));
+    unread.map(|(name, default)| (name, given.get(name).unwrap_or(default)))
+}
 
 /// The names of all options that a launch on `target` may give.
 pub fn names(target: &dyn Target) -> Vec<&'static str> {
     let own = target.options().iter().map(|row| row.name);
     let mut names: Vec<_> =
-        COMMON.iter().map(|row| row.0).chain(own).chain(ELSEWHERE.iter().copied()).collect();
+        COMMON.iter().map(|row| row.0).chain(own).chain(elsewhere().map(|row| row.0)).collect();
     names.sort_unstable();
     names.dedup();
     names
@@ -73,7 +91,7 @@ pub fn parse(
     for name in given.keys() {
         let known = COMMON.iter().any(|row| row.0 == name)
             || own.iter().any(|row| row.name == name)
-            || ELSEWHERE.contains(&name.as_str());
+            || elsewhere().any(|row| row.0 == name);
         if !known {
             return Err(RuntimeError::Key(format!("Keyword argument {name} was specified but unrecognised")));
         }
@@ -215,7 +233,7 @@ fn fp_fusion(requested: Option<bool>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{names, parse};
+    use super::{names, parse, without_effect};
     use crate::error::RuntimeError;
     use crate::testing::FakeTarget;
     use std::collections::BTreeMap;
@@ -243,7 +261,22 @@ mod tests {
         ));
         assert!(with("instrumentation_mode", OptionValue::Str(String::new())).is_ok(), "none is asked for");
         assert!(with("waves_per_eu", OptionValue::Int(2)).is_ok(), "an option of other targets is taken");
+        for name in ["cluster_dims", "num_consumer_groups", "maxnreg", "instruction_sched_variant"] {
+            assert!(
+                with(name, OptionValue::Int(1)).is_ok(),
+                "{name} is an option of a release or of a target"
+            );
+        }
         assert!(names(&FakeTarget::default()).contains(&"own"));
+    }
+
+    #[test]
+    fn what_the_target_does_not_read_is_known_with_its_value() {
+        let given = BTreeMap::from([("waves_per_eu".to_owned(), OptionValue::Int(2))]);
+        let unread: BTreeMap<_, _> = without_effect(&FakeTarget::default(), &given).collect();
+        assert_eq!(unread["waves_per_eu"], &OptionValue::Int(2));
+        assert_eq!(unread["kpack"], &OptionValue::Int(1));
+        assert!(!unread.contains_key("own"));
     }
 
     #[test]

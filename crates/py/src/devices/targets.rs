@@ -50,8 +50,12 @@ pub(crate) fn default_options<'py>(
     given: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let target = target_of(py, target)?;
-    let options = runtime::options::parse(target.as_ref(), &options_of(given)?).or_raise(py)?;
+    let given = options_of(given)?;
+    let options = runtime::options::parse(target.as_ref(), &given).or_raise(py)?;
     let all = PyDict::new(py);
+    for (name, value) in runtime::options::without_effect(target.as_ref(), &given) {
+        all.set_item(name, option_object(py, value))?;
+    }
     for (name, value) in &options.extra {
         all.set_item(name, option_object(py, value))?;
     }

@@ -159,7 +159,7 @@ impl Processor {
         })
     }
 
-    /// The machine of a name; the empty name and `native` are the host.
+    /// The machine of a name; the empty name, `native` and what the host's architecture is called are the host.
     ///
     /// # Errors
     /// Lists the names when it is none of them.
@@ -174,6 +174,7 @@ impl Processor {
         let processor = PROCESSORS.iter().find(|(cpu, ..)| *cpu == name);
         match processor.and_then(|(cpu, its_level, more)| Some((cpu, level(its_level)?, more))) {
             Some((cpu, level, more)) => Ok(Processor::of_level(level, cpu, more)),
+            None if name == std::env::consts::ARCH => Ok(Processor::host().clone()),
             None => {
                 let levels = LEVELS.iter().map(|level| level.name);
                 let names: Vec<&str> = levels.chain(PROCESSORS.iter().map(|(cpu, ..)| *cpu)).collect();
@@ -400,6 +401,8 @@ mod tests {
         assert_eq!(Processor::named("avx512").unwrap().vector_bytes, 64);
         assert_eq!(Processor::named("znver3").unwrap().vector_registers, 16);
         assert!(Processor::named("sapphirerapids").unwrap().has("avx512fp16"));
+        let host = Processor::named(&Processor::host().arch).unwrap();
+        assert_eq!(host.arch, Processor::host().arch);
         let error = Processor::named("pentium9").unwrap_err().to_string();
         assert!(error.contains("unknown processor `pentium9`") && error.contains("znver4"), "{error}");
     }
