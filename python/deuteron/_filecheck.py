@@ -59,29 +59,9 @@ def run_parser(kernel_fn, args=(), kwargs=None, target=stub_target):
     backend = make_backend(target)
     binder = create_function_from_signature(kernel_fn.signature, kernel_fn.params, backend)
     bound, specialization, options = binder(*args, **given)
-    signature, constants, attrs = _specialized(bound, specialization)
-    parsed = backend.parse_options(options)
+    parsed, signature, constants, attrs = kernel_fn._pack_args(backend, given, bound, specialization, options)
     chosen = {name: value for name, value in parsed.items() if name in ("num_warps", "num_ctas", "debug", "sanitize_overflow")}
     return module(_core.ttir(kernel_fn, signature, constants, attrs, tuple(target), chosen, "source"))
-
-
-def _specialized(bound, specialization):
-    """Types by name, constants and attributes by position, of arguments and what they were specialised to."""
-    signature, constants, attrs = {}, {}, {}
-
-    def note(value, kind, key, path):
-        if isinstance(kind, (list, tuple)):
-            for at, parts in enumerate(zip(value, kind, key)):
-                note(*parts, (*path, at))
-        elif kind == "constexpr":
-            constants[path] = value
-        elif key == "D":
-            attrs[path] = [["tt.divisibility", 16]]
-
-    for index, ((name, value), (kind, key)) in enumerate(zip(bound.items(), specialization)):
-        signature[name] = kind
-        note(value, kind, key, (index, ))
-    return signature, constants, attrs
 
 
 def run_filecheck_test(kernel_fn, args=(), kwargs=None, target=stub_target):

@@ -1,5 +1,7 @@
 """Names that the reference does not document and other people's code imports all the same."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -76,6 +78,38 @@ def test_keys_of_launches_follow_the_text_of_functions():
     finally:
         double._unsafe_update_src(text)
     assert key({}) == first
+
+
+def test_what_a_launch_compiles_for_is_packed():
+    import deuteron.runtime.jit as jit
+
+    _, kernel_key_cache, target, backend, bind = applied.device_caches[0]
+    assert target == triton.runtime.driver.active.get_current_target() and applied.create_binder()[2] == target
+    given = {"F": double, "BLOCK": 64, "num_warps": 8}
+    bound, found, left = bind(torch.zeros(16), 32, **given)
+    assert compute_cache_key(kernel_key_cache, found, left) in kernel_key_cache.values()
+    options, signature, constants, attrs = applied._pack_args(backend, given, bound, found, left)
+    assert signature == {"x_ptr": "*fp32", "n": "i32", "F": "constexpr", "BLOCK": "constexpr"} and options.num_warps == 8
+    assert constants == {(2, ): double, (3, ): 64} and attrs[(1, )] == [["tt.divisibility", 16]] and not attrs[(2, )]
+    source = triton.compiler.ASTSource(applied, signature, constants, attrs)
+    assert triton.compile(source, target=target, options=options.__dict__).metadata.num_warps == 8
+    with pytest.raises(KeyError, match="such was specified but unrecognised"):
+        applied._pack_args(backend, {"such": 1}, bound, found, left)
+    parts = ("applied", signature, constants, attrs, {"num_warps": 8}, "a key", target)
+    data = json.loads(jit.serialize_specialization_data(*parts))
+    assert data["constant_vals"][1] == 64 and data["options"] == {"num_warps": 8}
+    assert data["target"]["backend"] == target.backend
+
+
+def test_hooks_hear_what_a_function_in_the_place_of_the_one_that_writes_says(monkeypatch):
+    import deuteron.runtime.jit as jit
+
+    heard = []
+    monkeypatch.setattr(jit, "serialize_specialization_data", lambda *args: "instead")
+    hear = lambda **named: heard.append(named["compile"]["specialization_data"])  # noqa: E731
+    monkeypatch.setattr(triton.knobs.runtime, "jit_post_compile_hook", hear)
+    triton.jit(applied.fn, interpret=False).warmup(torch.zeros(16), 7, F=double, BLOCK=16, grid=(1, ))
+    assert heard == ["instead"]
 
 
 def test_sizes_are_unwrapped():

@@ -31,16 +31,24 @@ class KernelCache(collections.abc.Mapping):
 
 
 class DeviceCaches(collections.abc.Mapping):
-    """From a device to a tuple whose first element is its `KernelCache`. Kernels are kept for all devices together,
-    so it is the same for each; a device is a number, or `"cpu"`, as torch calls it."""
+    """From a device to its `KernelCache`, a dictionary for `compute_cache_key`, the target, its backend, and a function that binds
+    arguments, as `JITFunction.create_binder` makes them. Kernels are kept for all devices together, so these are the same for each; a
+    device is a number, or `"cpu"`, as torch calls it."""
 
     def __init__(self, function):
+        self._function = function
         self._kernels = KernelCache(function)
+        self._known = None
 
     def __getitem__(self, device):
         if device != "cpu" and not isinstance(device, int):
             raise KeyError(device)
-        return (self._kernels, )
+        from .driver import driver
+
+        target = driver.active.get_current_target()
+        if self._known is None or self._known[2] != target:
+            self._known = (self._kernels, *self._function.create_binder()[1:])
+        return self._known
 
     def __iter__(self):
         return iter((0, ))

@@ -7,12 +7,12 @@ from typing import TypeVar
 from .. import _core
 from .._data_fields import DataFields
 from .._utils import find_paths_if, get_iterable_path, type_canonicalisation_dict
-from . import _written
+from . import _binding, _written
 from ._signature import KernelParam, create_function_from_signature, native_specialize_impl
 
 __all__ = ["ConstexprFunction", "JITCallable", "JITFunction", "JitFunctionInfo", "KernelInterface", "KernelParam", "MockTensor",
            "TensorWrapper", "compute_cache_key", "constexpr_function", "create_function_from_signature", "find_paths_if", "get_iterable_path", "jit", "mangle_type",
-           "native_specialize_impl", "reinterpret", "type_canonicalisation_dict"]
+           "native_specialize_impl", "reinterpret", "serialize_specialization_data", "type_canonicalisation_dict"]
 
 
 #: The function of a kernel, in ``class Mine(KernelInterface[T])``.
@@ -56,6 +56,7 @@ class KernelInterface(metaclass=_NativeToo):
 
 JITFunction = _core.JITFunction
 _written.add_to(JITFunction)
+_binding.add_to(JITFunction)
 JITFunction.__iter__ = None
 
 
@@ -305,6 +306,16 @@ def compute_cache_key(kernel_key_cache, specialization, options):
     if known not in kernel_key_cache:
         kernel_key_cache[known] = f"{_by_text(specialization)}{options}"
     return kernel_key_cache[known]
+
+
+def serialize_specialization_data(name, signature, constants, attrs, options, key, target):
+    """What a kernel is compiled for, as a text that `JITFunction.preload` reads; None where a constant or an option cannot be written down.
+
+    It is called for the hooks of a compile, by this name: a function that takes its place is called instead.
+    """
+    from ._preload import specialization_data
+
+    return specialization_data(name, signature, constants, attrs, getattr(options, "__dict__", options), key, tuple(target))
 
 
 def mangle_type(arg, specialize=False):

@@ -67,7 +67,7 @@ impl<'a, 'py> JitHook<'a, 'py> {
             target,
         );
         let parts = parts.into_pyobject(py)?;
-        py.import("deuteron.runtime._preload")?.getattr("specialization_data")?.call1(parts)
+        py.import("deuteron.runtime.jit")?.getattr("serialize_specialization_data")?.call1(parts)
     }
 
     /// Whether a hook stops the compile.
