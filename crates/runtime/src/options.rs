@@ -1,10 +1,11 @@
 //! Options of a launch: `num_warps=8` and its kin.
 
 use crate::error::RuntimeError;
-use crate::knobs;
+use crate::knobs::{self, Settings};
+
 use crate::target_list::all_targets;
 use std::collections::BTreeMap;
-use target::{CompileOptions, OptionRow, OptionValue, Target};
+use target::{CompileOptions, OptionRow, OptionValue, Target, TargetFacts};
 
 /// An option that every target takes, and its value when a launch does not say.
 const COMMON: &[(&str, OptionValue, &str)] = &[
@@ -23,10 +24,19 @@ const COMMON: &[(&str, OptionValue, &str)] = &[
         OptionValue::None,
         "The path of a file that stands for the stage it is named after: `kernel.ttgir`.",
     ),
+    (
+        DOT_PRECISION,
+        OptionValue::None,
+        "The input_precision of a dot that gives none; None asks TRITON_F32_DEFAULT.",
+    ),
 ];
 
 /// The option that names a file in place of a stage; it is among the `extra` of a compile where it is given.
 pub const IR_OVERRIDE: &str = "ir_override";
+
+/// The option for dots that give no precision; it is among the `extra` of a compile where it is not what they have
+/// anyway.
+pub const DOT_PRECISION: &str = "default_dot_input_precision";
 
 /// Options of releases of Triton that no target reads, and their defaults: they are taken and do nothing.
 const UNREAD: &[(&str, OptionValue)] = &[
@@ -34,7 +44,6 @@ const UNREAD: &[(&str, OptionValue)] = &[
     ("backend_name", OptionValue::None),
     ("clc", OptionValue::Bool(false)),
     ("cluster_dims", OptionValue::None),
-    ("default_dot_input_precision", OptionValue::None),
     ("deprecated_fp8_dot_operand_dtypes", OptionValue::None),
     ("deprecated_fp8_dtypes", OptionValue::None),
     ("extern_libs", OptionValue::None),
@@ -125,6 +134,9 @@ pub fn parse(
         }
         extra.insert(IR_OVERRIDE.to_owned(), path.clone());
     }
+    if let Some(precision) = dot_precision(target, given.get(DOT_PRECISION))? {
+        extra.insert(DOT_PRECISION.to_owned(), OptionValue::Str(precision));
+    }
     if let Some(OptionValue::Str(mode)) = given.get("instrumentation_mode")
         && !mode.is_empty()
     {
@@ -146,6 +158,24 @@ pub fn parse(
     };
     check_clusters(target, &options)?;
     Ok(options)
+}
+
+/// The precision of dots that give none on a target, where nothing is said for one kernel.
+pub fn usual_dot_precision(facts: &TargetFacts, settings: &Settings) -> String {
+    settings.code.fp32_default.as_ref().unwrap_or(&facts.default_dot_precision).clone()
+}
+
+/// The precision that a launch says for dots that give none, unless it is the usual one. Whether a target has it is
+/// asked where there is such a dot.
+fn dot_precision(target: &dyn Target, given: Option<&OptionValue>) -> Result<Option<String>, RuntimeError> {
+    match given {
+        None | Some(OptionValue::None) => Ok(None),
+        Some(OptionValue::Str(name)) => {
+            let usual = usual_dot_precision(&target.facts(), &Settings::current());
+            Ok(Some(name.clone()).filter(|name| *name != usual))
+        }
+        Some(other) => Err(RuntimeError::Type(format!("{DOT_PRECISION} must be a text, and is {other:?}"))),
+    }
 }
 
 /// Refuses more blocks than a cluster of the machine has.

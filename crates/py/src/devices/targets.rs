@@ -66,7 +66,10 @@ pub(crate) fn default_options<'py>(
     all.set_item("debug", options.debug)?;
     all.set_item("sanitize_overflow", options.sanitize_overflow)?;
     let facts = target.facts();
-    all.set_item("default_dot_input_precision", facts.default_dot_precision)?;
+    let usual = runtime::options::usual_dot_precision(&facts, &runtime::knobs::Settings::current());
+    if !all.contains(runtime::options::DOT_PRECISION)? {
+        all.set_item(runtime::options::DOT_PRECISION, usual)?;
+    }
     all.set_item("allowed_dot_input_precisions", facts.allowed_dot_precisions)?;
     all.set_item("supported_fp8_dtypes", facts.fp8_dtypes)?;
     all.set_item("backend_name", facts.backend)?;

@@ -5,11 +5,12 @@ use super::given::{Given, TTIR};
 use super::watch::Watch;
 use crate::error::{CompilationFailure, CompilationKind, RuntimeError};
 use crate::knobs::Settings;
+use crate::options::{DOT_PRECISION, usual_dot_precision};
 use frontend::{Facts, Globals, Options, Request};
 use ir::pass::{Observer, PassRow, Verify};
 use ir::text::{ParseOptions, PrintOptions};
 use std::time::Duration;
-use target::{Artifact, CompileOptions, GivenStage, Stage, StageObserver, Target, TargetFacts};
+use target::{Artifact, CompileOptions, GivenStage, OptionValue, Stage, StageObserver, Target, TargetFacts};
 
 /// The step from Python text to ttir, among the times of a compile.
 pub const FRONT_END: &str = "front end";
@@ -52,7 +53,7 @@ fn from_source(
         function: job.function.clone(),
         symbol: job.symbol.clone(),
         args: job.args.clone(),
-        facts: facts_of(&job.target.facts(), settings)?,
+        facts: facts_of(&job.target.facts(), settings, &job.options)?,
         options: options_of(&job.options),
         print: job.print,
     };
@@ -184,23 +185,31 @@ pub(crate) fn front_end_request(
     target: &dyn Target,
     options: &CompileOptions,
 ) -> Result<(Facts, Options), RuntimeError> {
-    Ok((facts_of(&target.facts(), &Settings::current())?, options_of(options)))
+    Ok((facts_of(&target.facts(), &Settings::current(), options)?, options_of(options)))
 }
 
-fn facts_of(facts: &TargetFacts, settings: &Settings) -> Result<Facts, RuntimeError> {
-    let precision = settings.code.fp32_default.as_ref().unwrap_or(&facts.default_dot_precision);
-    if !facts.allowed_dot_precisions.contains(precision) {
+fn facts_of(
+    facts: &TargetFacts,
+    settings: &Settings,
+    options: &CompileOptions,
+) -> Result<Facts, RuntimeError> {
+    let usual = usual_dot_precision(facts, settings);
+    if !facts.allowed_dot_precisions.contains(&usual) {
         return Err(RuntimeError::Value(format!(
-            "TRITON_F32_DEFAULT is `{precision}`, and {} allows {}",
+            "TRITON_F32_DEFAULT is `{usual}`, and {} allows {}",
             facts.backend,
             facts.allowed_dot_precisions.join(", ")
         )));
     }
+    let precision = match options.extra.get(DOT_PRECISION) {
+        Some(OptionValue::Str(name)) => name.clone(),
+        _ => usual,
+    };
     Ok(Facts {
         backend: facts.backend.clone(),
         arch: facts.arch.clone(),
         warp_size: facts.warp_size,
-        default_dot_precision: precision.clone(),
+        default_dot_precision: precision,
         allowed_dot_precisions: facts.allowed_dot_precisions.clone(),
         fp8_dtypes: facts.fp8_dtypes.clone(),
         fp8e4b15_warning: facts.fp8e4b15_warning.clone(),
