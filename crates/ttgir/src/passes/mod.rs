@@ -20,6 +20,7 @@ mod load_early;
 mod order_copies;
 mod ping_pong;
 mod pipeline_loops;
+mod pressure;
 mod reading;
 mod rebase_pointers;
 mod residency;

@@ -11,13 +11,12 @@
 //!
 //! What only fills shared memory does so as soon as it is there, and what is computed is computed where it is used
 //! first ([`compute_late`]), loads of memory aside, which take their time. Registers are counted from the layouts
-//! ([`pressure`]). Machine code is ordered anew between barriers only, so that blocks which are held over one stay
+//! ([`super::pressure`]). Machine code is ordered anew between barriers only, so that blocks which are held over one stay
 //! there. Left alone: programs that need no more than there are, and what is computed while a dot runs.
-
-mod pressure;
 
 use super::context::Context;
 use super::fit_registers::compute_late;
+use super::pressure::Pressure;
 use super::residency::RESERVE;
 use crate::ops::access::is_block_load;
 use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT, WarpGroupDotOp};
@@ -25,7 +24,6 @@ use crate::ops::shared::AllocOp;
 use crate::types::memdesc;
 use ir::pass::PassRow;
 use ir::{Block, Def, Diagnostic, Module, Op, Traits};
-use pressure::Pressure;
 use ttir::types::elem_bytes;
 
 /// Programs that need more registers than a lane has keep blocks in them for a shorter time.

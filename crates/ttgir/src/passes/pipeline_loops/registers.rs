@@ -18,6 +18,7 @@ use super::copies::{Values, bind, compare, copy_slice, guard, integer, place};
 use super::plan::{AddressSlice, PipelinePlan, is_dot};
 use crate::passes::carried::{carry, yield_as};
 use crate::passes::context::Context;
+use crate::passes::pressure::Pressure;
 use crate::passes::touches::reads_what_is_written;
 use ir::pass::PassRow;
 use ir::{Block, Builder, Def, Diagnostic, Module, Op, Place, Traits, Value};
@@ -101,7 +102,7 @@ fn addresses(module: &Module, body: Block, loads: &[Op]) -> Option<AddressSlice>
 }
 
 /// Loads an iteration ahead what a lane needs few bytes of and the copies of a plan do not bring, unless the loop
-/// writes it.
+/// writes it, or needs all registers anyway.
 pub(super) fn prefetch_beside(module: &mut Module, op: Op, pipeline: &PipelinePlan, lanes: u64) {
     let body = module.entry_of(op);
     let inside = module.walk(op);
@@ -121,9 +122,18 @@ pub(super) fn prefetch_beside(module: &mut Module, op: Op, pipeline: &PipelinePl
             loads.push(load);
         }
     }
-    if let Some(ahead) = addresses(module, body, &loads).filter(|_| !loads.is_empty()) {
+    let Some(ahead) = addresses(module, body, &loads).filter(|_| !loads.is_empty()) else { return };
+    if !is_tight(module, op, pipeline.room) {
         prefetch(module, op, &PrefetchPlan { loads, ahead, distance: 1 });
     }
+}
+
+/// Whether the body of a loop needs more words of a lane's registers than there is room for.
+fn is_tight(module: &Module, op: Op, room: u64) -> bool {
+    let mut functions = std::iter::successors(module.parent_op(op), |&op| module.parent_op(op));
+    let function = functions.find(|&op| module.has(op, Traits::SYMBOL));
+    let tight = function.map(|function| Pressure::of(module, function).blocks_above(room));
+    tight.is_some_and(|blocks| blocks.contains(&module.entry_of(op)))
 }
 
 /// Bytes that a lane loads.

@@ -13,7 +13,7 @@ use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, SPLAT};
 use ttir::types::{elem, is_tensor, shape};
 
 /// The most registers in each block of a function, those of the blocks in it included.
-pub(super) struct Pressure<'m> {
+pub(in crate::passes) struct Pressure<'m> {
     module: &'m Module,
     words: FxHashMap<Value, u64>,
     found: Vec<(Block, u64)>,
@@ -35,14 +35,14 @@ impl Live {
 }
 
 impl Pressure<'_> {
-    pub(super) fn of(module: &Module, function: Op) -> Pressure<'_> {
+    pub(in crate::passes) fn of(module: &Module, function: Op) -> Pressure<'_> {
         let mut pressure = Pressure { module, words: FxHashMap::default(), found: Vec::new() };
         pressure.block(module.entry_of(function), 0);
         pressure
     }
 
     /// The blocks that need more.
-    pub(super) fn blocks_above(&self, limit: u64) -> Vec<Block> {
+    pub(in crate::passes) fn blocks_above(&self, limit: u64) -> Vec<Block> {
         self.found.iter().filter(|(_, words)| *words > limit).map(|(block, _)| *block).collect()
     }
 
