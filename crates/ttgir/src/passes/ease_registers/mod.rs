@@ -12,8 +12,8 @@
 //! What only fills shared memory does so as soon as it is there, and what is computed is computed where it is used
 //! first ([`compute_late`]), loads of memory aside, which take their time. Registers are counted from the layouts
 //! ([`super::pressure`]). Machine code is ordered anew between barriers only, so that blocks which are held over one
-//! stay there. Left alone: programs that need no more than there are, what is computed while a dot runs, and, where loops
-//! have dots of warp groups, everything but loaded blocks that fill shared memory.
+//! stay there. Left alone: programs that need no more than there are, what is computed while a dot runs, and, where
+//! loops have dots of warp groups, everything but loaded blocks that fill shared memory.
 
 use super::context::Context;
 use super::fit_registers::compute_late;
