@@ -318,7 +318,7 @@ def one_product(a_ptr, b_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.c
 @pytest.mark.parametrize("shape, dtype, form, name", [
     ((64, 8, 16), np.float16, None, "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"),
     ((32, 64, 64), np.int8, None, "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.s8.s32"),
-    ((1, 2, 32), np.uint8, tl.float8e5, "fma.rn"),
+    ((1, 2, 32), np.uint8, tl.float8e5, "mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32"),
 ])
 def test_dots_of_unusual_shapes_and_types(shape, dtype, form, name, rng):
     m, n, k = shape
@@ -475,3 +475,26 @@ def test_sums_of_several_tiles_are_copied_before_the_fence(rng):
         kernel = sums_that_begin_alike[(1, )](a, b, out, num_warps=4)
     assert "wgmma.mma_async" in kernel.asm["ptx"]
     assert torch.equal(out, a.float() @ b.float() + a.float().sum(1, keepdim=True))
+
+
+@triton.jit
+def fp32_product(x, out, N: tl.constexpr):
+    at = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    tl.store(out + at, tl.dot(tl.load(x + at), tl.load(x + at)))
+
+
+def test_a_launch_says_how_precise_dots_are(rng):
+    """`default_dot_input_precision` is for dots that give none; the usual one is no other kernel."""
+    x = torch.from_numpy(rng.standard_normal((16, 16)).astype(np.float32))
+    out = torch.full((16, 16), torch.nan)
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.emulate = "cuda:80"
+        exact = fp32_product[(1, )](x, out, 16, default_dot_input_precision="ieee")
+        np.testing.assert_allclose(out, x.double() @ x.double(), rtol=1e-5, atol=1e-5)
+        usual, named = fp32_product[(1, )](x, out, 16), fp32_product[(1, )](x, out, 16, default_dot_input_precision="tf32")
+        with pytest.raises(triton.CompilationError, match="input_precision must be one of .*Got tf16"):
+            fp32_product[(1, )](x, out, 16, default_dot_input_precision="tf16")
+        with pytest.raises(TypeError, match="default_dot_input_precision must be a text, and is "):
+            fp32_product[(1, )](x, out, 16, default_dot_input_precision=3)
+    assert "mma.sync" not in exact.asm["ptx"] and "mma.sync" in usual.asm["ptx"]
+    assert usual.hash == named.hash != exact.hash

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 import deuteron as triton
 import deuteron.language as tl
@@ -303,26 +302,3 @@ def test_the_first_program_waits_for_the_last():
         flags[:], out[:] = 0, -1
         hand_on[(programs, )](flags, out, programs)
         assert (out == 0).all() and (flags[:programs] == 1).all()
-
-
-@triton.jit
-def fp32_product(x, out, N: tl.constexpr):
-    at = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
-    tl.store(out + at, tl.dot(tl.load(x + at), tl.load(x + at)))
-
-
-def test_a_launch_says_how_precise_dots_are(rng):
-    """`default_dot_input_precision` is for dots that give none; the usual one is no other kernel."""
-    x = torch.from_numpy(rng.standard_normal((16, 16)).astype(np.float32))
-    out = torch.full((16, 16), torch.nan)
-    with triton.knobs.runtime.scope():
-        triton.knobs.runtime.emulate = "cuda:80"
-        exact = fp32_product[(1, )](x, out, 16, default_dot_input_precision="ieee")
-        np.testing.assert_allclose(out, x.double() @ x.double(), rtol=1e-5, atol=1e-5)
-        usual, named = fp32_product[(1, )](x, out, 16), fp32_product[(1, )](x, out, 16, default_dot_input_precision="tf32")
-        with pytest.raises(triton.CompilationError, match="input_precision must be one of .*Got tf16"):
-            fp32_product[(1, )](x, out, 16, default_dot_input_precision="tf16")
-        with pytest.raises(TypeError, match="default_dot_input_precision must be a text, and is "):
-            fp32_product[(1, )](x, out, 16, default_dot_input_precision=3)
-    assert "mma.sync" not in exact.asm["ptx"] and "mma.sync" in usual.asm["ptx"]
-    assert usual.hash == named.hash != exact.hash
