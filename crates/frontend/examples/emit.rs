@@ -2,7 +2,7 @@
 //! `cargo run -p frontend --example emit -- FILE.py KERNEL "*fp32:16, i32, 1024"`. With `REPEAT=100` it also prints the
 //! time of a compile, with `PASSES=canonicalize,cse` it runs passes.
 
-use frontend::{Facts, FileGlobals, Options, Request};
+use frontend::{Facts, FileGlobals, Request};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -39,15 +39,7 @@ fn emit(file: &str, kernel: &str, signature: &str) -> Result<String, String> {
         min_dot_size: [1, 1, 1],
     };
     let args = frontend::signature::parse(signature)?;
-    let request = Request {
-        globals: &globals,
-        function,
-        symbol: None,
-        args,
-        facts,
-        options: Options::default(),
-        print: &|_| (),
-    };
+    let request = Request::new(&globals, function, args, facts);
     let compiled = frontend::compile(&request).map_err(|errors| frontend::render_all(&errors))?;
     if let Some(times) = std::env::var("REPEAT").ok().and_then(|times| times.parse::<u32>().ok()) {
         let start = std::time::Instant::now();

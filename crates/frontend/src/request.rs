@@ -144,6 +144,19 @@ pub struct Request<'a> {
     pub print: &'a dyn Fn(&str),
 }
 
+impl<'a> Request<'a> {
+    /// A compile under the function's own name, with the usual options, which prints nothing.
+    pub fn new(
+        globals: &'a dyn Globals,
+        function: FunctionRef,
+        args: Vec<ArgSpec>,
+        facts: Facts,
+    ) -> Request<'a> {
+        let options = Options::default();
+        Request { globals, function, symbol: None, args, facts, options, print: &|_| () }
+    }
+}
+
 /// Something outside the kernel's text that the result depends on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Dependency {

@@ -1,6 +1,6 @@
 //! A compile tells what it depends on: the functions that it inlined and the globals that it read, each once.
 
-use frontend::{Dependency, Facts, FileGlobals, Options, PyValue, Request};
+use frontend::{Dependency, Facts, FileGlobals, PyValue, Request};
 
 const SOURCE: &str = r#"
 import triton
@@ -33,15 +33,7 @@ fn functions_and_globals_are_named() {
         fp8e4b15_warning: None,
         min_dot_size: [1, 1, 1],
     };
-    let request = Request {
-        globals: &globals,
-        function,
-        symbol: None,
-        args,
-        facts,
-        options: Options::default(),
-        print: &|_| (),
-    };
+    let request = Request::new(&globals, function, args, facts);
     let compiled = frontend::compile(&request).expect("the kernel compiles");
     let mut functions = Vec::new();
     let mut names = Vec::new();

@@ -1,6 +1,6 @@
 //! Damaged kernels in Python never make the front end panic: they compile to verified ttir, or each error has a place.
 
-use frontend::{Facts, FileGlobals, Options, Request};
+use frontend::{Facts, FileGlobals, Request};
 use std::path::Path;
 
 /// Words that are put where others stood.
@@ -140,15 +140,7 @@ fn survives(text: &str) -> bool {
     let Ok(args) = frontend::signature::parse(signature) else { return false };
     let Ok(globals) = FileGlobals::new("fuzz.py", source) else { return false };
     let Some(function) = globals.function(kernel) else { return false };
-    let request = Request {
-        globals: &globals,
-        function,
-        symbol: None,
-        args,
-        facts: facts(),
-        options: Options::default(),
-        print: &|_| (),
-    };
+    let request = Request::new(&globals, function, args, facts());
     match frontend::compile(&request) {
         Ok(compiled) => {
             if let Err(errors) = ir::verify(&compiled.module) {

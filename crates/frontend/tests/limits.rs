@@ -1,6 +1,6 @@
 //! Input of extreme shape is an error or compiles; it never takes the process down. Tests run on a stack of 2 MiB.
 
-use frontend::{Diagnostic, Facts, FileGlobals, Options, Request};
+use frontend::{Diagnostic, Facts, FileGlobals, Request};
 
 fn compile(body: &str) -> Result<usize, Vec<Diagnostic>> {
     let source = format!(
@@ -21,15 +21,7 @@ fn compile(body: &str) -> Result<usize, Vec<Diagnostic>> {
         fp8e4b15_warning: None,
         min_dot_size: [1, 1, 1],
     };
-    let request = Request {
-        globals: &globals,
-        function,
-        symbol: None,
-        args,
-        facts,
-        options: Options::default(),
-        print: &|_| (),
-    };
+    let request = Request::new(&globals, function, args, facts);
     frontend::compile(&request).map(|compiled| compiled.module.num_ops())
 }
 
