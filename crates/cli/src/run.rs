@@ -281,8 +281,8 @@ fn specialized(argument: Argument, entries: &mut Vec<String>) -> Result<Option<P
     let slot = ParamRules::default().apply(argument, 0, &mut key)?;
     let args = runtime::specialize::decode(key.words(), &|_| frontend::PyValue::None);
     entries.push(match args.first() {
-        Some(frontend::ArgSpec::Runtime { ty, divisibility, near }) => {
-            frontend::signature::type_text(*ty) + &frontend::signature::hint_text(*divisibility, *near)
+        Some(frontend::ArgSpec::Runtime { ty, known }) => {
+            frontend::signature::type_text(*ty) + &frontend::signature::hint_text(*known)
         }
         _ => "1".to_owned(),
     });

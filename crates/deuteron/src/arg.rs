@@ -252,13 +252,13 @@ fn slot(ty: &specialize::RuntimeType, arg: &Arg<'_>, is_host: bool) -> Result<u6
             }
             memory.is_reachable(is_host)?;
             let address = memory.address;
-            let divisor = ty.divisibility;
+            let divisor = ty.known.divisibility;
             if !address.is_multiple_of(u64::from(divisor)) {
                 return Err(format!(
                     "lies at {address:#x}, and the kernel was compiled for an address divisible by {divisor}"
                 ));
             }
-            if ty.near && memory.bytes().is_some_and(|bytes| bytes >= 1 << 31) {
+            if ty.known.near && memory.bytes().is_some_and(|bytes| bytes >= 1 << 31) {
                 return Err("has 2 GiB or more, and the kernel was compiled for less".to_owned());
             }
             return Ok(address);
@@ -272,7 +272,10 @@ fn slot(ty: &specialize::RuntimeType, arg: &Arg<'_>, is_host: bool) -> Result<u6
         .apply(argument, 0, &mut LaunchKey::new())
         .map_err(|error| error.to_string())?
         .unwrap_or_default();
-    let divisor = ty.divisibility;
+    if ty.known.one && slot != 1 {
+        return Err("is not 1, and the kernel was compiled for that".to_owned());
+    }
+    let divisor = ty.known.divisibility;
     if !slot.is_multiple_of(u64::from(divisor)) {
         return Err(format!(
             "is not divisible by {divisor}, and the kernel was compiled for a number that is"

@@ -49,5 +49,5 @@ pub use dtype::{DType, DTypeFacts, FACTS, Kind as DTypeKind, Pointer, Scalar};
 pub use extension::{Extension, Extensions};
 pub use file::FileGlobals;
 pub use globals::{Globals, NoGlobals};
-pub use request::{ArgSpec, ArgType, Compiled, Dependency, DescriptorSpec, Facts, Options, Request};
+pub use request::{ArgSpec, ArgType, Compiled, Dependency, DescriptorSpec, Facts, Known, Options, Request};
 pub use value::{Function, FunctionRef, Object, ObjectRef, PyValue, TupleValue};

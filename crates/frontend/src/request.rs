@@ -60,10 +60,8 @@ pub enum ArgSpec {
     Runtime {
         /// Its type.
         ty: ArgType,
-        /// A power of two up to 16 that it is known to be divisible by; 1 where nothing is known.
-        divisibility: u8,
-        /// Whether it points to memory of less than 2 GiB.
-        near: bool,
+        /// What is known of its value.
+        known: Known,
     },
     /// A tensor in memory, read and written in blocks.
     Descriptor(DescriptorSpec),
@@ -74,6 +72,27 @@ pub enum ArgSpec {
         /// The names of the fields.
         fields: Option<Vec<String>>,
     },
+}
+
+/// What is known of a value that is passed at launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// A power of two up to 16 that it is divisible by; 1 where nothing is known.
+    pub divisibility: u8,
+    /// Whether it points to memory of less than 2 GiB.
+    pub near: bool,
+    /// Whether it is the number 1. Its annotation fixes its type, or it would be a constexpr.
+    pub one: bool,
+}
+
+impl Known {
+    /// Nothing.
+    pub const NOTHING: Known = Known { divisibility: 1, near: false, one: false };
+
+    /// That it is divisible by a power of two up to 16.
+    pub const fn divisible_by(divisibility: u8) -> Known {
+        Known { divisibility, ..Known::NOTHING }
+    }
 }
 
 /// A tensor descriptor that is an argument, as far as a kernel is compiled for it.
@@ -116,13 +135,13 @@ impl DescriptorSpec {
 impl ArgSpec {
     /// A run-time argument about whose value nothing is known.
     pub fn runtime(ty: impl Into<Scalar>) -> ArgSpec {
-        ArgSpec::Runtime { ty: ty.into(), divisibility: 1, near: false }
+        ArgSpec::Runtime { ty: ty.into(), known: Known::NOTHING }
     }
 
     /// A run-time pointer that is aligned to 16 bytes.
     pub fn aligned_pointer(pointee: DType) -> ArgSpec {
         let ty = Scalar::Pointer(crate::dtype::Pointer { pointee, constant: false });
-        ArgSpec::Runtime { ty, divisibility: 16, near: false }
+        ArgSpec::Runtime { ty, known: Known::divisible_by(16) }
     }
 }
 

@@ -6,7 +6,7 @@
 //! of its blocks there may be `padding=nan` and `round_f32_to_tf32`.
 
 use crate::dtype::{DType, Pointer, Scalar};
-use crate::request::{ArgSpec, DescriptorSpec};
+use crate::request::{ArgSpec, DescriptorSpec, Known};
 use crate::value::PyValue;
 
 /// Parses a whole signature.
@@ -108,11 +108,16 @@ const DIVISORS: [u8; 4] = [2, 4, 8, 16];
 /// The hint of a pointer to memory of less than 2 GiB.
 const NEAR: &str = "near";
 
-/// What stands behind the type of a value of this divisibility: `:8`; nothing for 1. Then `:near` for memory of less
-/// than 2 GiB.
-pub fn hint_text(divisibility: u8, near: bool) -> String {
+/// The hint of an integer that is 1 and keeps its type.
+const ONE: &str = "one";
+
+/// What stands behind the type of a value of which this is known: `:8` for what divides it, then `:near` for memory of
+/// less than 2 GiB; `:one` for a number that is 1.
+pub fn hint_text(known: Known) -> String {
+    let Known { divisibility, near, one } = known;
     let divisor = if divisibility > 1 { format!(":{divisibility}") } else { String::new() };
-    if near { format!("{divisor}:{NEAR}") } else { divisor }
+    let named = [(near, NEAR), (one, ONE)].into_iter().filter(|(on, _)| *on);
+    named.fold(divisor, |text, (_, name)| format!("{text}:{name}"))
 }
 
 fn parse_entry(entry: &str) -> Result<ArgSpec, String> {
@@ -147,12 +152,17 @@ fn parse_entry(entry: &str) -> Result<ArgSpec, String> {
         _ => (hint, false),
     };
     match hint {
-        None => Ok(ArgSpec::Runtime { ty, divisibility: 1, near }),
+        None => Ok(ArgSpec::Runtime { ty, known: Known { near, ..Known::NOTHING } }),
         Some("1") if ty.is_number(DType::is_int) => Ok(ArgSpec::Constexpr(PyValue::Int(1))),
+        Some(ONE) if ty.is_number(DType::is_int) => {
+            Ok(ArgSpec::Runtime { ty, known: Known { one: true, ..Known::NOTHING } })
+        }
         Some(hint) => match DIVISORS.iter().find(|divisor| divisor.to_string() == hint) {
-            Some(divisor) => Ok(ArgSpec::Runtime { ty, divisibility: *divisor, near }),
+            Some(divisor) => {
+                Ok(ArgSpec::Runtime { ty, known: Known { near, ..Known::divisible_by(*divisor) } })
+            }
             None => Err(format!(
-                "signature entry `{entry}`: the hint may be `:2`, `:4`, `:8` or `:16`, `:1` on an integer, `:near` on a pointer to less than 2 GiB; not `:{hint}`"
+                "signature entry `{entry}`: the hint may be `:2`, `:4`, `:8` or `:16`, `:1` on an integer, `:one` on one that keeps its type, `:near` on a pointer to less than 2 GiB; not `:{hint}`"
             )),
         },
     }
@@ -184,7 +194,7 @@ fn parse_literal(text: &str) -> Option<PyValue> {
 mod tests {
     use super::{descriptor_text, hint_text, parse, parse_descriptor, type_text};
     use crate::dtype::{DType, Scalar};
-    use crate::request::ArgSpec;
+    use crate::request::{ArgSpec, Known};
     use crate::value::PyValue;
 
     #[test]
@@ -193,7 +203,7 @@ mod tests {
         assert_eq!(args[0], ArgSpec::aligned_pointer(DType::Fp32));
         assert_eq!(
             args[1],
-            ArgSpec::Runtime { ty: Scalar::Number(DType::Int32), divisibility: 16, near: false }
+            ArgSpec::Runtime { ty: Scalar::Number(DType::Int32), known: Known::divisible_by(16) }
         );
         assert_eq!(args[2], ArgSpec::Constexpr(PyValue::Int(1024)));
         assert_eq!(args[3], ArgSpec::runtime(DType::Int32));
@@ -205,13 +215,22 @@ mod tests {
         let hinted = parse("i32:8, i64:2").unwrap();
         assert_eq!(
             hinted[0],
-            ArgSpec::Runtime { ty: Scalar::Number(DType::Int32), divisibility: 8, near: false }
+            ArgSpec::Runtime { ty: Scalar::Number(DType::Int32), known: Known::divisible_by(8) }
         );
         assert_eq!(
             hinted[1],
-            ArgSpec::Runtime { ty: Scalar::Number(DType::Int64), divisibility: 2, near: false }
+            ArgSpec::Runtime { ty: Scalar::Number(DType::Int64), known: Known::divisible_by(2) }
         );
-        assert_eq!(hint_text(8, false) + &hint_text(1, false) + &hint_text(16, true), ":8:16:near");
+        let near = Known { near: true, ..Known::divisible_by(16) };
+        let texts = [Known::divisible_by(8), Known::NOTHING, near].map(hint_text);
+        assert_eq!(texts, [":8", "", ":16:near"]);
+        let one = Known { one: true, ..Known::NOTHING };
+        assert_eq!(
+            parse("i64:one").unwrap(),
+            [ArgSpec::Runtime { ty: Scalar::Number(DType::Int64), known: one }]
+        );
+        assert_eq!(hint_text(one), ":one");
+        assert!(parse("fp32:one").is_err() && parse("*i64:one").is_err());
         assert!(parse("i32:32").is_err() && parse("i32:3").is_err());
         assert_eq!(parse("  ").unwrap(), Vec::new());
     }

@@ -9,7 +9,7 @@ use crate::dtype::DType;
 use crate::ops::descriptor::ir_type_of;
 use crate::params::{self, ParamInfo};
 use crate::parse::ParsedFunction;
-use crate::request::{ArgSpec, Compiled, DescriptorSpec, Request};
+use crate::request::{ArgSpec, Compiled, DescriptorSpec, Known, Request};
 use crate::signature;
 use crate::typing::Ty;
 use ir::{Attr, DeclaredKey, Place, Type};
@@ -125,6 +125,7 @@ impl Ctx<'_> {
         let name = parsed.ast.name.clone();
         self.at(&name, |ctx| ctx.check_arguments(&parsed, &infos))?;
         let block = self.at(&name, |ctx| ctx.open_function(&parsed))?;
+        self.place = Place::End(block);
         let bound = self.at(&name, |ctx| ctx.bind_parameters(&infos, block))?;
         let op = self.module.region_parent(self.module.block_region(block));
         let types: Vec<Type> = self.module.args(block).iter().map(|value| self.module.ty(*value)).collect();
@@ -132,7 +133,6 @@ impl Ctx<'_> {
             func::FuncOp::set_ty(&mut self.module, op, Type::function(types, Vec::new()));
         }
         self.frame().locals = bound;
-        self.place = Place::End(block);
         let flow = self.block(&parsed.ast.body, None);
         if let Flow::Return(val) = flow
             // Constants are no values where the kernel runs.
@@ -208,12 +208,13 @@ impl Ctx<'_> {
     fn parameter(&mut self, name: &str, arg: &ArgSpec, block: ir::Block) -> Res<Val> {
         match arg {
             ArgSpec::Constexpr(value) => Ok(Val::from_py(value.clone())),
-            ArgSpec::Runtime { ty, divisibility, near } => {
+            ArgSpec::Runtime { ty, known: Known { divisibility, near, one } } => {
                 let divisible =
                     (*divisibility > 1).then(|| (&func::DIVISIBILITY, Attr::i32(i32::from(*divisibility))));
                 let near = near.then(|| (&func::POINTER_RANGE, Attr::i32(32)));
                 let known = divisible.into_iter().chain(near);
-                self.number_parameter(name, Ty::scalar(*ty), known, block).map(Val::Tensor)
+                let passed = self.number_parameter(name, Ty::scalar(*ty), known, block)?;
+                Ok(Val::Tensor(if *one { self.one_of(passed) } else { passed }))
             }
             ArgSpec::Descriptor(spec) => {
                 self.check(spec.check().map_err(|message| format!("parameter `{name}`: {message}")))?;
@@ -245,6 +246,12 @@ impl Ctx<'_> {
         let ir_type = self.ir_type(&ty)?;
         let value = self.add_parameter(name, ir_type, known, block);
         Ok(Tensor { value, ty })
+    }
+
+    /// The 1 that a parameter is known to be, of its type.
+    fn one_of(&mut self, passed: Tensor) -> Tensor {
+        let ir_type = self.module.ty(passed.value);
+        Tensor { value: self.constant_bits(ir_type, 1), ty: passed.ty }
     }
 
     fn add_parameter(

@@ -45,8 +45,9 @@ fn specialized<'py>(
 ) -> (String, Option<Bound<'py, PyAny>>) {
     let mark = |divisible: bool| divisible.then(|| PyString::new(py, "D").into_any());
     match decode(key.words(), &|_| PyValue::None).first() {
-        Some(ArgSpec::Runtime { ty, divisibility, .. }) => {
-            (frontend::signature::type_text(*ty), mark(*divisibility == 16))
+        Some(ArgSpec::Runtime { ty, known }) => {
+            let name = frontend::signature::type_text(*ty);
+            (name, if known.one { Some(arg.clone()) } else { mark(known.divisibility == 16) })
         }
         Some(ArgSpec::Descriptor(spec)) => {
             (frontend::signature::descriptor_text(spec), mark(spec.divisible_by_16))

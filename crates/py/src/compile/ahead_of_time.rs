@@ -7,12 +7,12 @@ use crate::devices::options::compile_options;
 use crate::devices::targets::target_of;
 use crate::errors::{OrRaise, guard};
 use crate::kernel::compiled::CompiledKernel;
-use crate::kernel::describe;
+use crate::kernel::describe::{self, IS_ONE};
 use crate::kernel::function::JitFunction;
 use crate::kernel::source::KernelSource;
 use crate::kernel::state::KernelState;
 use crate::kernel::value::Registry;
-use frontend::{ArgSpec, DType, DescriptorSpec, PyValue, Scalar};
+use frontend::{ArgSpec, DType, DescriptorSpec, Known, PyValue, Scalar};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::{Bound, PyAny, PyResult, Python, pyfunction};
 use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyString, PyStringMethods, PyTuple, PyTupleMethods};
@@ -148,7 +148,8 @@ impl<'py> Reader<'_, 'py> {
             ))
         })?;
         let near = matches!(ty, Scalar::Pointer(_)) && number(POINTER_RANGE.name)? == Some(32);
-        Ok(ArgSpec::Runtime { ty, divisibility, near })
+        let one = ty.is_number(DType::is_int) && number(IS_ONE)? == Some(1);
+        Ok(ArgSpec::Runtime { ty, known: Known { divisibility, near, one } })
     }
 
     /// The value at a path; a parameter's default where none is given.

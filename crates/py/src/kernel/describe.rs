@@ -3,7 +3,7 @@
 use super::params::Param;
 use super::source::KernelSource;
 use super::value::Registry;
-use frontend::ArgSpec;
+use frontend::{ArgSpec, Known};
 use pyo3::prelude::{Bound, PyAny, PyResult};
 use pyo3::types::{PyDict, PyDictMethods, PyInt, PyList, PyString, PyTuple, PyTupleMethods};
 use ttir::ops::func::{DIVISIBILITY, POINTER_RANGE};
@@ -33,6 +33,9 @@ pub(crate) fn source_of(
     })
 }
 
+/// The attribute of an integer that is 1 and keeps the type of its annotation.
+pub(crate) const IS_ONE: &str = "tt.is_one";
+
 struct Describe<'a, 'py> {
     constants: &'a Bound<'py, PyDict>,
     attrs: &'a Bound<'py, PyDict>,
@@ -40,11 +43,13 @@ struct Describe<'a, 'py> {
 }
 
 impl<'py> Describe<'_, 'py> {
-    /// Notes what an argument is divisible by, and whether it points to memory of less than 2 GiB.
-    fn note(&self, path: Bound<'py, PyTuple>, divisibility: u8, near: bool) -> PyResult<()> {
+    /// Notes what is known of an argument.
+    fn note(&self, path: Bound<'py, PyTuple>, known: Known) -> PyResult<()> {
         let py = path.py();
-        let divisible = (divisibility > 1).then_some((DIVISIBILITY.name, divisibility));
-        let known: Vec<_> = divisible.into_iter().chain(near.then_some((POINTER_RANGE.name, 32))).collect();
+        let divisible = (known.divisibility > 1).then_some((DIVISIBILITY.name, known.divisibility));
+        let near = known.near.then_some((POINTER_RANGE.name, 32));
+        let one = known.one.then_some((IS_ONE, 1));
+        let known: Vec<_> = divisible.into_iter().chain(near).chain(one).collect();
         if known.is_empty() {
             return Ok(());
         }
@@ -63,11 +68,11 @@ impl<'py> Describe<'_, 'py> {
                 Ok(PyString::new(py, "constexpr").into_any())
             }
             ArgSpec::Descriptor(spec) => {
-                self.note(path, if spec.divisible_by_16 { 16 } else { 1 }, false)?;
+                self.note(path, Known::divisible_by(if spec.divisible_by_16 { 16 } else { 1 }))?;
                 Ok(PyString::new(py, &frontend::signature::descriptor_text(spec)).into_any())
             }
-            ArgSpec::Runtime { ty, divisibility, near } => {
-                self.note(path, *divisibility, *near)?;
+            ArgSpec::Runtime { ty, known } => {
+                self.note(path, *known)?;
                 Ok(PyString::new(py, &frontend::signature::type_text(*ty)).into_any())
             }
             ArgSpec::Tuple { items, .. } => {

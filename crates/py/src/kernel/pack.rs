@@ -5,7 +5,7 @@ use crate::arguments::{descriptor, read, tuple};
 use crate::devices::place::Place;
 use crate::errors::OrRaise;
 use frontend::ArgSpec;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::{Borrowed, Py, PyAny, PyResult};
 use pyo3::types::{PyAnyMethods, PyTupleMethods};
 use runtime::specialize::{LaunchKey, ParamRules};
@@ -22,13 +22,21 @@ impl Pack<'_> {
     pub(crate) fn arg(&mut self, arg: &ArgSpec, value: Borrowed<'_, '_, PyAny>) -> PyResult<()> {
         match arg {
             ArgSpec::Constexpr(_) => Ok(()),
-            ArgSpec::Runtime { ty, .. } => {
+            ArgSpec::Runtime { ty, known } => {
                 let kind = kind_of(value)?;
                 let argument = read::read(value, kind, self.place, &mut self.keep)?.ok_or_else(|| {
                     PyTypeError::new_err(format!("a kernel cannot be given a {}", value.get_type()))
                 })?;
                 let rules = ParamRules { fixed: Some(*ty), ..ParamRules::default() };
-                self.slots.extend(rules.apply(argument, 0, &mut LaunchKey::new()).or_raise(value.py())?);
+                let slot = rules.apply(argument, 0, &mut LaunchKey::new()).or_raise(value.py())?;
+                if let Some(other) = slot.filter(|slot| known.one && *slot != 1) {
+                    return Err(PyValueError::new_err(format!(
+                        "{} is given where the kernel was compiled for 1; launch the function, which is compiled for both, \
+                         or name the parameter in do_not_specialize",
+                        other.cast_signed()
+                    )));
+                }
+                self.slots.extend(slot);
                 Ok(())
             }
             ArgSpec::Descriptor(spec) => {

@@ -4,7 +4,7 @@ use super::{Job, Kernel, compile_with, watch::Watch};
 use crate::error::RuntimeError;
 use crate::knobs::Settings;
 use crate::testing::{FakeTarget, Numbers, artifact, kernel};
-use frontend::{ArgSpec, DType, Globals, PyValue};
+use frontend::{ArgSpec, DType, Globals, Known, PyValue};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ fn whatever_the_result_depends_on_is_in_the_key() {
     let bench = Bench::new(dir.path());
     let four = Numbers::with("N", 4);
     let mut hashes = std::collections::BTreeSet::new();
-    let aligned = vec![ArgSpec::Runtime { ty: DType::Int32.into(), divisibility: 16, near: false }];
+    let aligned = vec![ArgSpec::Runtime { ty: DType::Int32.into(), known: Known::divisible_by(16) }];
     let one = vec![ArgSpec::Constexpr(PyValue::Int(1))];
     let yes = vec![ArgSpec::Constexpr(PyValue::Bool(true))];
     for (source, machine, args) in [

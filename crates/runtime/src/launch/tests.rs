@@ -36,7 +36,7 @@ fn divisors(context: &Context, rules: ParamRules, elements: &[DType], integers: 
     prepared.end_arguments(context, false);
     let args = decode(prepared.key.words(), &|_| PyValue::None);
     let divisor = |arg: &ArgSpec| match arg {
-        ArgSpec::Runtime { divisibility, .. } => *divisibility,
+        ArgSpec::Runtime { known, .. } => known.divisibility,
         _ => 0,
     };
     args.iter().skip(elements.len()).map(divisor).collect()

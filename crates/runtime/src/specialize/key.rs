@@ -1,7 +1,7 @@
 //! The launch key: a few 64-bit words that say what a kernel is compiled for.
 
 use super::TensorArgument;
-use frontend::{ArgSpec, DType, DescriptorSpec, Pointer, PyValue, Scalar, TupleValue};
+use frontend::{ArgSpec, DType, DescriptorSpec, Known, Pointer, PyValue, Scalar, TupleValue};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -26,6 +26,7 @@ const DIVISIBLE: u64 = 1 << 18;
 const PADS_NAN: u64 = 1 << 19;
 const ROUNDS_TO_TF32: u64 = 1 << 20;
 const NEAR: u64 = 1 << 21;
+const ONE: u64 = 1 << 22;
 /// Where the logarithm of what a run-time value is a multiple of stands.
 const DIVISOR_AT: u32 = 24;
 const DIVISOR: u64 = 0x7;
@@ -67,6 +68,12 @@ impl LaunchKey {
     #[inline]
     pub fn runtime(&mut self, ty: Scalar, divisor: u32) {
         self.0.push(runtime_word(ty, divisor));
+    }
+
+    /// An integer that is passed at run time and known to be 1.
+    #[inline]
+    pub fn one(&mut self, dtype: DType) {
+        self.0.push(runtime_word(Scalar::Number(dtype), 0) | ONE);
     }
 
     /// Says of the pointer whose word is the last one that its memory is less than 2 GiB.
@@ -253,8 +260,9 @@ impl Reader<'_> {
         match word & 0xff {
             tag::RUNTIME => {
                 self.at += 1;
-                let (divisibility, near) = (1 << divisor_of(word), word & NEAR != 0);
-                Some(ArgSpec::Runtime { ty: scalar_of(word), divisibility, near })
+                let (near, one) = (word & NEAR != 0, word & ONE != 0);
+                let known = Known { divisibility: 1 << divisor_of(word), near, one };
+                Some(ArgSpec::Runtime { ty: scalar_of(word), known })
             }
             tag::DESCRIPTOR => {
                 self.at += 1;

@@ -43,21 +43,16 @@ pub struct RuntimeType {
     pub ty: frontend::Scalar,
     /// `*fp32`, `i32`, ….
     pub name: String,
-    /// A power of two that the code relies on the value being divisible by.
-    pub divisibility: u8,
-    /// Whether the code relies on memory of less than 2 GiB behind it.
-    pub near: bool,
+    /// What the code relies on.
+    pub known: frontend::Known,
 }
 
 /// The type of a parameter that is passed at run time; `None` for a constexpr, for tuples and for tensor descriptors.
 pub fn runtime_type(spec: &Spec) -> Option<RuntimeType> {
     match spec {
-        frontend::ArgSpec::Runtime { ty, divisibility, near } => Some(RuntimeType {
-            ty: *ty,
-            name: frontend::signature::type_text(*ty),
-            divisibility: *divisibility,
-            near: *near,
-        }),
+        frontend::ArgSpec::Runtime { ty, known } => {
+            Some(RuntimeType { ty: *ty, name: frontend::signature::type_text(*ty), known: *known })
+        }
         _ => None,
     }
 }

@@ -217,6 +217,15 @@ impl ParamRules {
                 )));
             }
         };
+        if let Scalar::Number(dtype) = ty
+            && dtype.is_int()
+            && !dtype.is_bool()
+            && slot == 1
+            && self.specialize
+        {
+            key.one(dtype);
+            return Ok(slot);
+        }
         let divisor = match ty {
             Scalar::Pointer(_) => self.divisor(slot),
             Scalar::Number(dtype) if dtype.is_int() && !dtype.is_bool() => self.int_divisor(slot, finest),

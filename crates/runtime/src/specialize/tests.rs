@@ -1,7 +1,7 @@
 //! The rules against the reference's table.
 
 use super::{Argument, LaunchKey, ParamRules, TensorArgument, decode};
-use frontend::{ArgSpec, DType, DescriptorSpec, Pointer, PyValue, Scalar};
+use frontend::{ArgSpec, DType, DescriptorSpec, Known, Pointer, PyValue, Scalar};
 use smallvec::smallvec;
 
 fn apply(rules: ParamRules, argument: Argument) -> (ArgSpec, Option<u64>) {
@@ -15,8 +15,7 @@ fn apply(rules: ParamRules, argument: Argument) -> (ArgSpec, Option<u64>) {
 fn runtime(dtype: DType, divisible_by_16: bool) -> ArgSpec {
     ArgSpec::Runtime {
         ty: Scalar::Number(dtype),
-        divisibility: if divisible_by_16 { 16 } else { 1 },
-        near: false,
+        known: Known::divisible_by(if divisible_by_16 { 16 } else { 1 }),
     }
 }
 
@@ -83,8 +82,8 @@ fn pointers_floats_bools_and_none() {
     let rules = ParamRules { constant: true, ..ParamRules::default() };
     let pointer = |address| apply(rules, Argument::Pointer { dtype: DType::Bf16, address }).0;
     let ty = Scalar::Pointer(Pointer { pointee: DType::Bf16, constant: true });
-    assert_eq!(pointer(0x1000), ArgSpec::Runtime { ty, divisibility: 16, near: false });
-    assert_eq!(pointer(0x1008), ArgSpec::Runtime { ty, divisibility: 1, near: false });
+    assert_eq!(pointer(0x1000), ArgSpec::Runtime { ty, known: Known::divisible_by(16) });
+    assert_eq!(pointer(0x1008), ArgSpec::Runtime { ty, known: Known::NOTHING });
     assert_eq!(
         apply(rules, Argument::Float(0.1)),
         (runtime(DType::Fp32, false), Some(u64::from(0.1f32.to_bits())))
@@ -97,7 +96,16 @@ fn pointers_floats_bools_and_none() {
 fn an_annotation_fixes_the_type() {
     let fixed = |ty| ParamRules { fixed: Some(ty), ..ParamRules::default() };
     let number = |dtype| fixed(Scalar::Number(dtype));
-    assert_eq!(apply(number(DType::Int64), Argument::Int(1)), (runtime(DType::Int64, false), Some(1)));
+    let ones = |dtype| {
+        let known = Known { one: true, ..Known::NOTHING };
+        (ArgSpec::Runtime { ty: Scalar::Number(dtype), known }, Some(1))
+    };
+    assert_eq!(apply(number(DType::Int64), Argument::Int(1)), ones(DType::Int64));
+    assert_eq!(apply(number(DType::UInt8), Argument::BigInt(1)), ones(DType::UInt8));
+    assert_eq!(apply(number(DType::Int64), Argument::Int(3)), (runtime(DType::Int64, false), Some(3)));
+    assert_eq!(apply(number(DType::Int1), Argument::Int(1)), (runtime(DType::Int1, false), Some(1)));
+    let plain = ParamRules { specialize: false, ..number(DType::Int64) };
+    assert_eq!(apply(plain, Argument::Int(1)), (runtime(DType::Int64, false), Some(1)));
     assert_eq!(
         apply(number(DType::Int8), Argument::Int(-16)),
         (runtime(DType::Int8, true), Some((-16i64) as u64))

@@ -126,8 +126,8 @@ pub(crate) fn encode_args(args: &[ArgSpec], bytes: &mut Vec<u8>) {
                 bytes.push(b'C');
                 encode(value, bytes, None);
             }
-            ArgSpec::Runtime { ty, divisibility, near } => {
-                bytes.extend([b'R', *divisibility, u8::from(*near)]);
+            ArgSpec::Runtime { ty, known } => {
+                bytes.extend([b'R', known.divisibility, u8::from(known.near) | u8::from(known.one) << 1]);
                 put_text(&frontend::signature::type_text(*ty), bytes);
             }
             ArgSpec::Descriptor(spec) => {
