@@ -88,6 +88,7 @@ pub static PASSES: &[&ir::pass::PassRow] = &[
     &passes::UNROLL_LOADS,
     &passes::PIPELINE_LOOPS,
     &passes::BULK_COPIES,
+    &passes::COPY_LOADS,
     &passes::PREFETCH_LOADS,
     &passes::LOAD_EARLY,
     &passes::PING_PONG,

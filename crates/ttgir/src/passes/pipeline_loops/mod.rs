@@ -40,7 +40,7 @@ mod turns;
 mod unroll;
 mod widen;
 
-pub(crate) use plan::{feeds_dot, is_dot};
+pub(crate) use plan::{PipelinedLoad, copy_of, feeds_dot, is_dot};
 pub use registers::PREFETCH_LOADS;
 pub(super) use staged::memory_between;
 pub use unroll::UNROLL_LOADS;

@@ -184,7 +184,13 @@ fn bulk_copy_of(module: &Module, body: Block, load: Op) -> Option<PipelinedLoad>
     })
 }
 
-fn copy_of(module: &Module, load: Op, axis: &AxisTable, machine: &Machine) -> Option<PipelinedLoad> {
+/// A load whose block lanes can copy to shared memory.
+pub(crate) fn copy_of(
+    module: &Module,
+    load: Op,
+    axis: &AxisTable,
+    machine: &Machine,
+) -> Option<PipelinedLoad> {
     let value = module.result(load, 0);
     let ty = module.ty(value);
     let of = AccessOp::load(module, load)?;
