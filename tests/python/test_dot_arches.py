@@ -22,6 +22,8 @@ def has(flag):
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="code for x86-64 runs on x86-64")
 
 ARCHES = [pytest.param("avx2", marks=pytest.mark.skipif(not has("avx2"), reason="no AVX2 here")), "x86-64"]
+# Its pairs of bf16 are an instruction, which the processor here may have and not be asked to use.
+PAIRS = pytest.param("znver4", marks=pytest.mark.skipif(not has("avx512_bf16"), reason="no AVX-512 BF16 here"))
 NARROW = ["bfloat16", "float16", "float8_e5m2", "float8_e4m3fn", "int8"]
 
 
@@ -35,7 +37,7 @@ def interpreted(kernel):
     return triton.jit(interpret=True)(kernel.fn)
 
 
-@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("arch", [*ARCHES, PAIRS])
 @pytest.mark.parametrize("dtype", NARROW)
 @pytest.mark.parametrize("turn_a, turn_b", [(False, False), (True, False), (False, True), (True, True)])
 def test_a_loop_that_adds_dots(arch, dtype, turn_a, turn_b):
@@ -56,7 +58,7 @@ def test_a_loop_that_adds_dots(arch, dtype, turn_a, turn_b):
         assert (results[0] - results[1]).abs().max() <= allowed, (m, n, k)
 
 
-@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("arch", [*ARCHES, PAIRS])
 @pytest.mark.parametrize("dtype", NARROW)
 @pytest.mark.parametrize("turned", [(0, 0, 0), (1, 0, 1), (0, 1, 0), (0, 1, 1), (1, 1, 0)])
 def test_dots_of_dots(arch, dtype, turned):
@@ -86,6 +88,18 @@ def test_the_code_is_for_the_processor_that_is_asked_for(arch):
                            ACC=tl.float32, ROWS_FIRST=True, arch=arch)
     text = kernel.asm["asm"]
     assert "zmm" not in text and "dpbf16" not in text and ("ymm" in text) == (arch == "avx2")
+
+
+@pytest.mark.parametrize("arch, is_paired", [("znver4", True), ("cooperlake", True), ("sapphirerapids", False)])
+def test_pairs_of_bf16_are_multiplied_where_that_is_faster(arch, is_paired):
+    """On Intel's processors since Sapphire Rapids their instruction runs at half the rate of multiply-adds of binary32. Sixteen
+    steps of k are too few for tile registers."""
+    a = torch.ones(32, 32, dtype=torch.bfloat16)
+    c = torch.zeros(32, 32)
+    kernel = matmul.warmup(a, a, c, 32, 32, 32, 32, 1, 32, 1, BM=32, BN=32, BK=16, TURN_A=False, TURN_B=False, ACC=tl.float32,
+                           ROWS_FIRST=True, grid=(1, ), arch=arch)
+    assert ("vdpbf16ps" in kernel.asm["asm"]) == is_paired
+    assert ("vfmadd" in kernel.asm["asm"]) == (not is_paired)
 
 
 @pytest.mark.parametrize("arch", ARCHES[:1])

@@ -205,6 +205,14 @@ impl Processor {
         self.features.binary_search_by(|name| name.as_str().cmp(feature)).is_ok()
     }
 
+    /// Whether pairs of bf16 are multiplied faster than the same numbers as binary32. Intel's cores with AVX-512 FP16
+    /// (Sapphire Rapids and since) begin one such instruction in two cycles and two multiply-adds in each: half the
+    /// rate.
+    pub fn has_fast_bf16_pairs(&self) -> bool {
+        let is_intel = self.identity.is_empty() || self.identity.starts_with("GenuineIntel");
+        self.vector_bytes == 64 && self.has("avx512bf16") && !(is_intel && self.has("avx512fp16"))
+    }
+
     /// Whether its code can run in this process.
     pub fn runs_here(&self) -> bool {
         let host = Processor::host();
@@ -401,6 +409,9 @@ mod tests {
         assert_eq!(Processor::named("avx512").unwrap().vector_bytes, 64);
         assert_eq!(Processor::named("znver3").unwrap().vector_registers, 16);
         assert!(Processor::named("sapphirerapids").unwrap().has("avx512fp16"));
+        assert!(Processor::named("znver4").unwrap().has_fast_bf16_pairs());
+        assert!(!Processor::named("emeraldrapids").unwrap().has_fast_bf16_pairs());
+        assert!(!Processor::named("icelake-server").unwrap().has_fast_bf16_pairs());
         let host = Processor::named(&Processor::host().arch).unwrap();
         assert_eq!(host.arch, Processor::host().arch);
         let error = Processor::named("pentium9").unwrap_err().to_string();

@@ -87,7 +87,9 @@ impl Operands {
         match self {
             Operands::F32 | Operands::F64 | Operands::I32 => true,
             Operands::I16Pairs => machine.x86 && k >= 2,
-            Operands::Bf16Pairs => machine.has_bf16_pairs && k >= 2 && n >= 4,
+            Operands::Bf16Pairs => {
+                machine.has_bf16_pairs && k >= 2 && n >= 4 || self.takes_amx(machine, [m, n, k])
+            }
             Operands::F16Pairs | Operands::I8Quads => self.takes_amx(machine, [m, n, k]),
         }
     }
@@ -139,7 +141,8 @@ pub struct VectorUnit {
     pub has_fma: bool,
     /// The machine is an x86-64, so pairs of 16-bit products have an instruction (for 64-byte vectors: AVX-512 BW).
     pub x86: bool,
-    /// Pairs of bf16 products have an instruction, for vectors of 16, 32 and 64 bytes (AVX-512 BF16 and VL).
+    /// Pairs of bf16 products have an instruction, for vectors of 16, 32 and 64 bytes (AVX-512 BF16 and VL), which is
+    /// faster than multiply-adds of singles.
     pub has_bf16_pairs: bool,
     /// Tile registers of bf16 are multiplied (AMX), and this process may use them.
     pub has_amx_bf16: bool,

@@ -84,7 +84,7 @@ pub(crate) fn used(module: &ir::Module, op: ir::Op) -> [u32; 3] {
 /// Whether an operation rounds binary32 to bf16 for nothing but dots of pairs, to which denormal numbers are zero
 /// anyway.
 pub(crate) fn is_narrowed_for_pairs(module: &ir::Module, machine: &Subtarget, op: ir::Op) -> bool {
-    if !machine.has_bf16_pairs || !module.is(op, &arith_cast::TRUNCF) {
+    if !machine.rounds_to_bf16 || !module.is(op, &arith_cast::TRUNCF) {
         return false;
     }
     let value = module.result(op, 0);

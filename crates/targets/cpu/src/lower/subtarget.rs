@@ -15,7 +15,9 @@ pub(crate) struct Subtarget {
     pub(crate) has_f16: bool,
     /// AVX-512 with its vector length and dword/qword extensions.
     pub(crate) has_avx512: bool,
-    /// AVX-512 with its instruction for pairs of bf16 products.
+    /// AVX-512 with its instruction that rounds binary32 to bf16.
+    pub(crate) rounds_to_bf16: bool,
+    /// AVX-512 with its instruction for pairs of bf16 products, which is faster than multiply-adds of binary32.
     pub(crate) has_bf16_pairs: bool,
     /// AMX with its products of bf16.
     pub(crate) has_amx_bf16: bool,
@@ -39,7 +41,8 @@ impl Subtarget {
             has_fma: !is_x86 || machine.has("fma"),
             has_f16: !is_x86 || machine.has("f16c"),
             has_avx512: machine.vector_bytes == 64,
-            has_bf16_pairs: machine.vector_bytes == 64 && machine.has("avx512bf16"),
+            rounds_to_bf16: machine.vector_bytes == 64 && machine.has("avx512bf16"),
+            has_bf16_pairs: machine.has_fast_bf16_pairs(),
             has_amx_bf16: machine.has("amx-tile") && machine.has("amx-bf16"),
             has_amx_fp16: machine.has("amx-tile") && machine.has("amx-fp16"),
             has_amx_int8: machine.has("amx-tile") && machine.has("amx-int8"),
