@@ -107,6 +107,9 @@ fn narrow_half(ctx: &mut Ctx<'_, '_>, kind: FloatKind, value: Value) -> Value {
         let half = ctx.like(value, half_type(kind));
         return ctx.b.resize_float(value, half);
     }
+    if let Some(value) = ctx.target.convert(ctx.b, (FloatKind::F32, kind), Rounding::NearestEven, value) {
+        return value;
+    }
     ctx.exactly(|ctx| {
         let int = ctx.like(value, Type::I32);
         let bits = ctx.b.bitcast(value, int);

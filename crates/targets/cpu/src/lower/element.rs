@@ -8,10 +8,11 @@ use super::subtarget::Subtarget;
 use super::types;
 use crate::math::MathConfig;
 use elementwise::{
-    Abilities, Ctx, Division, ElementTarget, Elems, Math, MinMax, PlainSums, Widths, library, small_float,
+    Abilities, Ctx, Division, ElementTarget, Elems, Math, MinMax, PlainSums, Rounding, Widths, library,
+    small_float,
 };
 use ir::{FloatKind, Op};
-use llir::{FunctionBuilder, Param, ParamAttributes, Purity, Type, Value, intrinsics};
+use llir::{FunctionBuilder, Param, ParamAttributes, Type, Value, intrinsics};
 use maths::MathMachine;
 use ttir::ops::extern_call::{EXTERN_ELEMENTWISE, ExternElementwiseOp};
 use ttir::ops::forms::UnaryOp;
@@ -89,7 +90,7 @@ impl Emitter<'_> {
             return Ok(self.element(zeros, |ctx| ctx.maths(name, x))?);
         }
         if super::operands::is_narrowed_for_pairs(self.module, self.machine, op)
-            && let Some(made) = self.narrow_by_instruction(x[0])
+            && let Some(made) = super::bf16::round_normal(&mut self.b, x[0])
         {
             return Ok(made);
         }
@@ -98,36 +99,7 @@ impl Emitter<'_> {
             None => self.no_lowering(op),
         }
     }
-
-    /// Vectors of binary32 as bits of bf16, by the instruction that takes what is denormal for zero.
-    fn narrow_by_instruction(&mut self, value: Value) -> Option<Value> {
-        const LANES: u32 = 16;
-        let lanes = self.b.ty(value).lanes();
-        if self.b.ty(value).lane() != Type::F32 || !lanes.is_multiple_of(LANES) {
-            return None;
-        }
-        let registers: Vec<Value> =
-            (0..lanes).step_by(LANES as usize).map(|first| self.b.slice(value, first, LANES)).collect();
-        let mut parts: Vec<Value> = registers
-            .chunks(2)
-            .map(|two| {
-                // The first operand is the upper half; where there is none it is left out again.
-                let args = [two.get(1).copied().unwrap_or(two[0]), two[0]];
-                let made = self.b.call_symbol(NARROW, Type::BF16.vector(2 * LANES), &args, Purity::Pure);
-                let made = made.expect("the intrinsic has a result");
-                let bits = self.b.bitcast(made, Type::I16.vector(2 * LANES));
-                if two.len() == 2 { bits } else { self.b.slice(bits, 0, LANES) }
-            })
-            .collect();
-        while parts.len() > 1 {
-            parts = parts.chunks(2).map(|two| self.b.concat(two[0], two[1])).collect();
-        }
-        parts.pop()
-    }
 }
-
-/// The instruction that makes bf16 of two whole registers of binary32.
-const NARROW: &str = "llvm.x86.avx512bf16.cvtne2ps2bf16.512";
 
 /// The function that an exponential is where its argument is known not to be positive, as in a softmax.
 pub(crate) fn exp_of_nonpositive(module: &ir::Module, op: Op) -> Option<&'static str> {
@@ -171,6 +143,17 @@ impl ElementTarget for Processor<'_> {
 
     fn converts(&self, kind: FloatKind) -> bool {
         kind == FloatKind::F16 && self.machine.has_f16
+    }
+
+    fn convert(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        formats: (FloatKind, FloatKind),
+        rounding: Rounding,
+        value: Value,
+    ) -> Option<Value> {
+        let is_known = formats == (FloatKind::F32, FloatKind::BF16) && rounding == Rounding::NearestEven;
+        (is_known && self.machine.rounds_to_bf16).then(|| super::bf16::round(b, value))?
     }
 
     fn minmax(&self, _ty: Type) -> MinMax {

@@ -19,6 +19,7 @@
 
 mod accesses;
 mod atomics;
+mod bf16;
 mod blocks;
 mod bounds;
 mod carried_reductions;
