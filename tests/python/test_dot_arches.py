@@ -102,6 +102,34 @@ def test_pairs_of_bf16_are_multiplied_where_that_is_faster(arch, is_paired):
     assert ("vfmadd" in kernel.asm["asm"]) == (not is_paired)
 
 
+@pytest.mark.parametrize("turn_b", [False, True])
+@pytest.mark.parametrize("m, n, k, tile", [(40, 70, 130, (16, 32, 64)), (33, 20, 80, (32, 8, 16)), (128, 256, 512, (64, 128, 64))])
+@pytest.mark.parametrize("least", [-128, 127, None])
+def test_fours_of_bytes_at_both_ends(turn_b, m, n, k, tile, least):
+    """Bytes are multiplied by an instruction that takes one side without a sign: the other end of the range is where that would
+    show."""
+    generator = torch.Generator().manual_seed(n)
+    make = lambda *sizes: torch.randint(-128, 128, sizes, generator=generator, dtype=torch.int8)  # noqa: E731
+    a, b = make(m, k), make(n, k).T if turn_b else make(k, n)
+    if least is not None:
+        a[:, ::3], b[1::2] = least, -128
+    c = torch.full((m, n), 99, dtype=torch.int32)
+    bm, bn, bk = tile
+    matmul[(triton.cdiv(m, bm) * triton.cdiv(n, bn), )](
+        a, b, c, m, n, k, *a.stride(), *b.stride(), BM=bm, BN=bn, BK=bk, TURN_A=False, TURN_B=False, ACC=tl.int32,
+        ROWS_FIRST=True)
+    assert torch.equal(c, a.int() @ b.int())
+
+
+@pytest.mark.parametrize("arch, has_fours", [("icelake-server", True), ("znver5", True), ("skylake-avx512", False)])
+def test_fours_of_bytes_are_multiplied_by_an_instruction(arch, has_fours):
+    a = torch.ones(32, 32, dtype=torch.int8)
+    c = torch.zeros(32, 32, dtype=torch.int32)
+    kernel = matmul.warmup(a, a, c, 32, 32, 32, 32, 1, 32, 1, BM=32, BN=32, BK=32, TURN_A=False, TURN_B=False, ACC=tl.int32,
+                           ROWS_FIRST=True, grid=(1, ), arch=arch)
+    assert ("vpdpbusd" in kernel.asm["asm"]) == has_fours
+
+
 @pytest.mark.parametrize("arch", ARCHES[:1])
 def test_narrow_operands_are_turned_as_what_they_are_multiplied_in(arch):
     """Where dots multiply in binary32, bf16 that is loaded column by column is not stored number by number."""

@@ -53,12 +53,22 @@ pub(super) struct Form {
 /// How many steps of `k` one iteration of the inner loop does over a tile.
 const STEPS: u32 = 2;
 
+/// The same of fours of bytes: the sums of rows, which the kernel takes first, are made so many at a time.
+const QUAD_STEPS: u32 = 4;
+
+/// The least steps of `k` that a kernel for fours of bytes is made for.
+pub(super) const QUAD_DEPTH: u32 = 4 * QUAD_STEPS;
+
+/// The highest bits of the bytes of a number of 32 bits.
+const SIGNS: u32 = 0x8080_8080;
+
 impl Form {
     /// A tile: column panels are neighbours, `k` is known.
     pub(super) fn tile(spec: &DotSpec, tile: Tile, start: Start) -> Form {
         let groups = spec.k / spec.operands.group();
         let panel_stride = tile.vectors * tile.lanes;
-        Form { panel_stride, steps: STEPS.min(groups), k_is_given: false, is_part: false, start }
+        let steps = if spec.operands == Operands::I8Quads { QUAD_STEPS } else { STEPS };
+        Form { panel_stride, steps: steps.min(groups), k_is_given: false, is_part: false, start }
     }
 }
 
@@ -78,6 +88,10 @@ pub(super) fn definitions(symbol: &str, spec: &DotSpec, tile: Tile, form: Form) 
     writer.kernel(symbol);
     let mut all = vec![Definition { symbol: symbol.to_owned(), text: writer.text }];
     all.extend(multiply_declaration(spec, tile.lanes));
+    if spec.operands == Operands::I8Quads {
+        all.push(sum_declaration());
+        all.extend((tile.lanes != QUAD_STEPS).then(|| quad_declaration(QUAD_STEPS)));
+    }
     if form.k_is_given {
         let text = format!("declare void @{PREFETCH}(ptr, i32, i32, i32)\n");
         all.push(Definition { symbol: PREFETCH.to_owned(), text });
@@ -115,9 +129,35 @@ fn multiply_declaration(spec: &DotSpec, lanes: u32) -> Option<Definition> {
             let text = format!("declare {sum} @{symbol}({sum}, {operand}, {operand})\n");
             (symbol, text)
         }
+        Operands::I8Quads => return Some(quad_declaration(lanes)),
         _ => return None,
     };
     Some(Definition { symbol, text })
+}
+
+/// The declaration of the instruction that adds fours of products of bytes, the first ones without a sign, to so many
+/// numbers: 4, 8 or 16.
+fn quad_declaration(lanes: u32) -> Definition {
+    let (symbol, vector) = (quad_intrinsic(lanes), format!("<{lanes} x i32>"));
+    let text = format!("declare {vector} @{symbol}({vector}, {vector}, {vector})\n");
+    Definition { symbol, text }
+}
+
+fn quad_intrinsic(lanes: u32) -> String {
+    format!("llvm.x86.avx512.vpdpbusd.{}", 32 * lanes)
+}
+
+/// So many numbers of nothing but the highest bits of their bytes.
+fn signs(lanes: u32) -> String {
+    let numbers = vec![format!("i32 {}", SIGNS.cast_signed()); lanes as usize];
+    format!("<{}>", numbers.join(", "))
+}
+
+/// The declaration of the sum of a vector.
+fn sum_declaration() -> Definition {
+    let symbol = format!("llvm.vector.reduce.add.v{QUAD_STEPS}i32");
+    let text = format!("declare i32 @{symbol}(<{QUAD_STEPS} x i32>)\n");
+    Definition { symbol, text }
 }
 
 /// The instruction that adds pairs of 16-bit products, and its lanes: at least four.
@@ -226,13 +266,14 @@ impl Writer<'_> {
         if self.form.k_is_given {
             self.ask_for_next(&p, rows);
         }
+        let head = if self.spec.operands == Operands::I8Quads { self.row_sums(&p, rows) } else { p.clone() };
         if self.form.start == Start::Given {
             self.line(&format!("  br i1 %zero, label %{p}.k, label %{p}.sums"));
             self.line(&format!("{p}.sums:"));
         }
         self.accumulators(&p, rows, "load");
         self.line(&format!("  br label %{p}.k"));
-        self.inner_loop(&p, rows);
+        self.inner_loop(&p, rows, &head);
         self.line(&format!("{p}.done:"));
         self.accumulators(&p, rows, "store");
         self.line(&format!("  %{p}.next = add nuw nsw i64 %{p}.i, 1"));
@@ -240,6 +281,51 @@ impl Writer<'_> {
         self.line(&format!("  %{p}.last = icmp eq i64 %{p}.next, {count}"));
         self.line(&format!("  br i1 %{p}.last, label %{p}.end, label %{p}"));
         self.line(&format!("{p}.end:"));
+    }
+
+    /// The instruction takes fours of `B` without a sign: with their highest bits turned they are 128 more, and sums
+    /// 128 times the sum of a row of `A` too large, which is taken off where they begin: `%<p>.less.<row>`. Answers the
+    /// block that this ends in.
+    fn row_sums(&mut self, p: &str, rows: u32) -> String {
+        let (quads, wide, lanes) = (format!("<{QUAD_STEPS} x i32>"), self.vector.clone(), self.tile.lanes);
+        let (multiply, sum) = (quad_intrinsic(QUAD_STEPS), sum_declaration().symbol);
+        let (turned, end) = (signs(QUAD_STEPS), self.end_of_k());
+        let name = |row: u32| format!("{p}.rows.{row}");
+        self.line(&format!("  br label %{p}.rows\n{p}.rows:"));
+        self.line(&format!("  %{p}.rows.i = phi i64 [ 0, %{p} ], [ %{p}.rows.next, %{p}.rows ]"));
+        for name in (0..rows).map(name) {
+            self.line(&format!(
+                "  %{name} = phi {quads} [ zeroinitializer, %{p} ], [ %{name}.more, %{p}.rows ]"
+            ));
+        }
+        for row in 0..rows {
+            let (name, offset) = (name(row), u64::from(row) * u64::from(self.spec.a_row_stride));
+            self.line(&format!(
+                "  %{name}.i = add nuw nsw i64 %{p}.rows.i, {offset}
+  %{name}.p = getelementptr inbounds i32, ptr %{p}.a, i64 %{name}.i
+  %{name}.a = load {quads}, ptr %{name}.p, align 4
+  %{name}.more = call {quads} @{multiply}({quads} %{name}, {quads} {turned}, {quads} %{name}.a)"
+            ));
+        }
+        self.line(&format!("  %{p}.rows.next = add nuw nsw i64 %{p}.rows.i, {QUAD_STEPS}"));
+        self.line(&format!("  %{p}.rows.last = icmp eq i64 %{p}.rows.next, {end}"));
+        self.line(&format!("  br i1 %{p}.rows.last, label %{p}.summed, label %{p}.rows\n{p}.summed:"));
+        for row in 0..rows {
+            let name = name(row);
+            self.line(&format!(
+                "  %{name}.sum = call i32 @{sum}({quads} %{name}.more)
+  %{name}.less = sub i32 0, %{name}.sum
+  %{name}.v = insertelement {wide} poison, i32 %{name}.less, i64 0
+  %{p}.less.{row} = shufflevector {wide} %{name}.v, {wide} poison, <{lanes} x i32> zeroinitializer"
+            ));
+        }
+        format!("{p}.summed")
+    }
+
+    /// Where the loop over `k` ends: at a multiple of the steps of one iteration.
+    fn end_of_k(&self) -> String {
+        let turns = self.spec.used[2].div_ceil(self.spec.operands.group()).next_multiple_of(self.form.steps);
+        if self.form.k_is_given { "%k".to_owned() } else { turns.to_string() }
     }
 
     /// Asks for the next part of `C`, and finds which part of the next panel of `B` is asked for meanwhile: as much of
@@ -287,7 +373,12 @@ impl Writer<'_> {
                 self.line(&format!(
                     "  %{name}.p = getelementptr inbounds {element}, ptr %{p}.c, i64 {offset}"
                 ));
-                if what == "load" {
+                if what == "load" && self.spec.operands == Operands::I8Quads {
+                    self.line(&format!(
+                        "  %{name}.c = load {vector}, ptr %{name}.p, align {align}
+  %{name} = add {vector} %{name}.c, %{p}.less.{row}"
+                    ));
+                } else if what == "load" {
                     self.line(&format!("  %{name} = load {vector}, ptr %{name}.p, align {align}"));
                 } else {
                     self.line(&format!(
@@ -298,24 +389,26 @@ impl Writer<'_> {
         }
     }
 
-    /// The loop over `k`: its results are `%<p>.sum.<row>.<column>`.
-    fn inner_loop(&mut self, p: &str, rows: u32) {
+    /// The loop over `k` behind a block: its results are `%<p>.sum.<row>.<column>`.
+    fn inner_loop(&mut self, p: &str, rows: u32, before: &str) {
         let element = self.element();
         let vector = self.vector.clone();
-        let steps = self.form.steps;
-        let turns_of_k = self.spec.used[2].div_ceil(self.spec.operands.group()).next_multiple_of(steps);
-        let end = if self.form.k_is_given { "%k".to_owned() } else { turns_of_k.to_string() };
+        let (steps, end) = (self.form.steps, self.end_of_k());
         self.line(&format!("{p}.k:"));
         // Where sums are loaded, and where they are left to be zero.
-        let (sums, also, zeros) = match self.form.start {
-            Start::Given => {
-                let zero = if self.tile.lanes == 1 { self.zero() } else { "zeroinitializer" };
-                (format!("{p}.sums"), format!(", [ 0, %{p}.sums ]"), format!(" [ {zero}, %{p} ],"))
-            }
-            _ => (p.to_owned(), String::new(), String::new()),
+        let is_given = self.form.start == Start::Given;
+        let (sums, also) = match is_given {
+            true => (format!("{p}.sums"), format!(", [ 0, %{p}.sums ]")),
+            false => (before.to_owned(), String::new()),
         };
-        self.line(&format!("  %{p}.k.i = phi i64 [ 0, %{p} ]{also}, [ %{p}.k.next, %{p}.k ]"));
+        self.line(&format!("  %{p}.k.i = phi i64 [ 0, %{before} ]{also}, [ %{p}.k.next, %{p}.k ]"));
         for row in 0..rows {
+            let zero = match self.spec.operands {
+                Operands::I8Quads => format!("%{p}.less.{row}"),
+                _ if self.tile.lanes == 1 => self.zero().to_owned(),
+                _ => "zeroinitializer".to_owned(),
+            };
+            let zeros = if is_given { format!(" [ {zero}, %{before} ],") } else { String::new() };
             for column in 0..self.tile.vectors {
                 self.line(&format!(
                     "  %{p}.acc.{row}.{column} = phi {vector}{zeros} [ %{p}.load.{row}.{column}, %{sums} ], \
@@ -350,7 +443,14 @@ impl Writer<'_> {
                 u64::from(step) * u64::from(self.spec.b_row_stride) + u64::from(column * self.tile.lanes);
             let name = format!("{p}.b{step}.{column}");
             self.line(&format!("  %{name}.p = getelementptr inbounds {element}, ptr %{p}.k.b, i64 {offset}"));
-            self.line(&format!("  %{name} = load {vector}, ptr %{name}.p, align {align}"));
+            match self.spec.operands {
+                Operands::I8Quads => self.line(&format!(
+                    "  %{name}.s = load {vector}, ptr %{name}.p, align {align}
+  %{name} = xor {vector} %{name}.s, {}",
+                    signs(self.tile.lanes)
+                )),
+                _ => self.line(&format!("  %{name} = load {vector}, ptr %{name}.p, align {align}")),
+            }
         }
         for row in 0..rows {
             let offset = u64::from(row) * u64::from(self.spec.a_row_stride) + u64::from(step);
@@ -395,7 +495,11 @@ impl Writer<'_> {
             }
             Operands::I16Pairs => self.multiply_pairs(result, a, b, acc),
             Operands::Bf16Pairs => self.multiply_bf16(result, a, b, acc),
-            Operands::I8Quads | Operands::F16Pairs => unreachable!("they are multiplied by AMX alone"),
+            Operands::I8Quads => {
+                let symbol = quad_intrinsic(self.tile.lanes);
+                format!("  %{result} = call {v} @{symbol}({v} {acc}, {v} {b}, {v} {a})")
+            }
+            Operands::F16Pairs => unreachable!("they are multiplied by AMX alone"),
         };
         self.line(&text);
     }

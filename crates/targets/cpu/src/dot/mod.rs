@@ -59,7 +59,7 @@ pub enum Operands {
     /// The same of fp16, whose denormal numbers count; denormal sums become zero. For AMX alone.
     F16Pairs,
     /// Bytes with a sign, four neighbours along `k` multiplied and added at once, accumulated in 32 bits. `A` is
-    /// row-major `[m][k]` of i8; `B` is `[k / 4][n][4]` of i8; strides of `A` and `B` count such fours. For AMX alone.
+    /// row-major `[m][k]` of i8; `B` is `[k / 4][n][4]` of i8; strides of `A` and `B` count such fours.
     I8Quads,
 }
 
@@ -90,7 +90,11 @@ impl Operands {
             Operands::Bf16Pairs => {
                 machine.has_bf16_pairs && k >= 2 && n >= 4 || self.takes_amx(machine, [m, n, k])
             }
-            Operands::F16Pairs | Operands::I8Quads => self.takes_amx(machine, [m, n, k]),
+            Operands::I8Quads => {
+                machine.has_byte_quads && k >= kernel::QUAD_DEPTH && n >= 4
+                    || self.takes_amx(machine, [m, n, k])
+            }
+            Operands::F16Pairs => self.takes_amx(machine, [m, n, k]),
         }
     }
 
@@ -144,6 +148,8 @@ pub struct VectorUnit {
     /// Pairs of bf16 products have an instruction, for vectors of 16, 32 and 64 bytes (AVX-512 BF16 and VL), which is
     /// faster than multiply-adds of singles.
     pub has_bf16_pairs: bool,
+    /// Fours of byte products have an instruction, for vectors of 16, 32 and 64 bytes (AVX-512 VNNI and VL).
+    pub has_byte_quads: bool,
     /// Tile registers of bf16 are multiplied (AMX), and this process may use them.
     pub has_amx_bf16: bool,
     /// Tile registers of fp16 are multiplied, and this process may use them.
@@ -248,8 +254,8 @@ impl DotKernel {
             return Ok(DotKernel { spec: *spec, shape, start: Start::Sums });
         }
         let lanes = full.min(spec.n);
-        let vectors = (spec.n / lanes).min(DotKernel::widest(machine));
-        let rows = most_rows(machine, vectors).min(spec.m);
+        let vectors = (spec.n / lanes).min(DotKernel::widest(machine, spec.operands));
+        let rows = most_rows(machine, spec.operands, vectors).min(spec.m);
         Ok(DotKernel { spec: *spec, shape: Shape::Tile { rows, vectors, lanes }, start: Start::Sums })
     }
 
@@ -265,8 +271,13 @@ impl DotKernel {
     }
 
     /// The most vectors in a row of a register tile.
-    fn widest(machine: VectorUnit) -> u32 {
-        if machine.vector_registers >= 32 { 4 } else { 2 }
+    fn widest(machine: VectorUnit, operands: Operands) -> u32 {
+        match operands {
+            // Each vector of `B` takes an operation of its own.
+            Operands::I8Quads => 2,
+            _ if machine.vector_registers >= 32 => 4,
+            _ => 2,
+        }
     }
 
     /// The symbol of the kernel, without `@`. Its type is `void (ptr a, ptr b, ptr c)`, of [`DotKernel::from_either`]
@@ -309,8 +320,9 @@ fn used_name(used: &[u32], sizes: &[u32]) -> String {
 
 /// The most rows of a register tile: accumulators, one row of `B` and temporaries fit the registers; what was measured
 /// as best.
-fn most_rows(machine: VectorUnit, vectors: u32) -> u32 {
+fn most_rows(machine: VectorUnit, operands: Operands, vectors: u32) -> u32 {
     match (machine.vector_registers >= 32, machine.vector_bytes, vectors) {
+        _ if operands == Operands::I8Quads => 8,
         // Wide vectors: 4 x 4 beats the larger tiles, which load and store more of C per step of k.
         (true, 64, 4) => 4,
         (true, _, 4) => 6,

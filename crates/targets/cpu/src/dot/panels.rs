@@ -62,7 +62,7 @@ impl PanelSpec {
             return Some(amx::Block::of(m, n).width());
         }
         let lanes = machine.vector_bytes / operands.bytes();
-        (n >= lanes).then(|| lanes * (n / lanes).min(DotKernel::widest(machine)))
+        (n >= lanes).then(|| lanes * (n / lanes).min(DotKernel::widest(machine, operands)))
     }
 
     /// The most steps of `k`, a power of two, with which a panel of `B` takes no more than about half of a cache. The

@@ -19,6 +19,8 @@ pub(crate) struct Subtarget {
     pub(crate) rounds_to_bf16: bool,
     /// AVX-512 with its instruction for pairs of bf16 products, which is faster than multiply-adds of binary32.
     pub(crate) has_bf16_pairs: bool,
+    /// AVX-512 with its instruction for fours of byte products.
+    pub(crate) has_byte_quads: bool,
     /// AMX with its products of bf16.
     pub(crate) has_amx_bf16: bool,
     /// AMX with its products of fp16.
@@ -43,6 +45,7 @@ impl Subtarget {
             has_avx512: machine.vector_bytes == 64,
             rounds_to_bf16: machine.vector_bytes == 64 && machine.has("avx512bf16"),
             has_bf16_pairs: machine.has_fast_bf16_pairs(),
+            has_byte_quads: machine.vector_bytes == 64 && machine.has("avx512vnni"),
             has_amx_bf16: machine.has("amx-tile") && machine.has("amx-bf16"),
             has_amx_fp16: machine.has("amx-tile") && machine.has("amx-fp16"),
             has_amx_int8: machine.has("amx-tile") && machine.has("amx-int8"),
@@ -64,6 +67,7 @@ impl Subtarget {
             has_fma: self.has_fma,
             x86: self.is_x86,
             has_bf16_pairs: self.has_bf16_pairs,
+            has_byte_quads: self.has_byte_quads,
             has_amx_bf16: self.has_amx_bf16,
             has_amx_fp16: self.has_amx_fp16,
             has_amx_int8: self.has_amx_int8,

@@ -94,13 +94,15 @@ fn pairs_are_multiplied() {
 #[test]
 fn quads_of_bytes_are_multiplied_after_interleaving() {
     let mut random = Random::fresh();
-    for isa in isas().into_iter().filter(|isa| machine(isa).has_amx_int8) {
+    for isa in isas().into_iter().filter(|isa| machine(isa).has_byte_quads) {
         let specs = specs(Operands::I8Quads, machine(&isa));
         assert!(!specs.is_empty());
         let interleave =
             |spec: &DotSpec| dot::interleave_quads(spec.k, spec.n, spec.b_row_stride).expect("a legal shape");
         let kernel = |spec: &DotSpec| DotKernel::choose(spec).expect("a legal shape");
-        let zeroing = |spec: &DotSpec| kernel(spec).from_zero().expect("of tile registers");
+        // Of vector registers one kernel does both, as a last argument says, which the others do not look at.
+        let either = |spec: &DotSpec| kernel(spec).from_either();
+        let zeroing = |spec: &DotSpec| either(spec).or(kernel(spec).from_zero()).expect("of one of both");
         let definitions = |spec: &DotSpec| {
             let mut all = kernel(spec).definitions();
             all.extend(zeroing(spec).definitions());
@@ -120,13 +122,14 @@ fn quads_of_bytes_are_multiplied_after_interleaving() {
             // SAFETY: the symbol is a packing function of this type, and both arrays hold all its rows.
             let pack = unsafe { std::mem::transmute::<usize, Pack>(address) };
             pack(b.as_ptr(), i64::from(spec.n), quads.as_mut_ptr());
-            for (plan, keeps) in [(kernel(spec), true), (zeroing(spec), false)] {
+            let adding = either(spec).map(|plan| (plan, true));
+            for (plan, keeps) in [(kernel(spec), true), (zeroing(spec), false)].into_iter().chain(adding) {
                 let mut got = c.clone();
-                type Kernel = extern "C" fn(*const u8, *const u8, *mut u8);
+                type Kernel = extern "C" fn(*const u8, *const u8, *mut u8, bool);
                 let address = object.symbol(&plan.symbol()).expect("it is defined");
                 // SAFETY: the symbol is a kernel of this type, and the slices hold all rows with their strides.
                 let multiply = unsafe { std::mem::transmute::<usize, Kernel>(address) };
-                multiply(a.as_ptr().cast(), quads.as_ptr().cast(), got.as_mut_ptr().cast());
+                multiply(a.as_ptr().cast(), quads.as_ptr().cast(), got.as_mut_ptr().cast(), !keeps);
                 for (index, &got) in got.iter().enumerate() {
                     let (row, column) = (index as u32 / spec.c_row_stride, index as u32 % spec.c_row_stride);
                     let is_sum = column < spec.n;
