@@ -146,18 +146,49 @@ fn untrapped(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
     let is_zero = ctx.b.icmp(IntCompare::Eq, x[1], zero);
     if op == Op::UDIV || op == Op::UREM {
         let divisor = ctx.b.select(is_zero, one, x[1]);
-        return ctx.b.binary(op, x[0], divisor);
+        return harmless(ctx, op, x[0], divisor);
     }
     let minus = ctx.b.int(ty, -1);
     let negates = ctx.b.icmp(IntCompare::Eq, x[1], minus);
     let traps = ctx.b.or(negates, is_zero);
     let divisor = ctx.b.select(traps, one, x[1]);
-    let result = ctx.b.binary(op, x[0], divisor);
+    let result = harmless(ctx, op, x[0], divisor);
     if op == Op::SREM {
         return result;
     }
     let negated = ctx.b.neg(x[0]);
     ctx.b.select(negates, negated, result)
+}
+
+/// A division that neither overflows nor divides by zero.
+fn harmless(ctx: &mut Ctx<'_, '_>, op: Op, dividend: Value, divisor: Value) -> Value {
+    let ty = ctx.b.ty(dividend);
+    let is_narrow = ty.is_vector() && (8..=32).contains(&ty.lane_bits());
+    if !is_narrow || !ctx.target.divides_by_floats() {
+        return ctx.b.binary(op, dividend, divisor);
+    }
+    let quotient = ctx.exactly(|ctx| by_floats(ctx, op == Op::SDIV || op == Op::SREM, dividend, divisor));
+    if op == Op::SDIV || op == Op::UDIV {
+        return quotient;
+    }
+    let product = ctx.b.mul(quotient, divisor);
+    ctx.b.sub(dividend, product)
+}
+
+/// A quotient as the product with a reciprocal, which loops compute once where the divisor stays the same. With one
+/// half more in its magnitude, the quotient of a dividend is at least half the reciprocal away from every integer,
+/// which is more than a float of twice the width is wrong by after two roundings.
+fn by_floats(ctx: &mut Ctx<'_, '_>, signed: bool, dividend: Value, divisor: Value) -> Value {
+    let ty = ctx.b.ty(dividend);
+    let float = ctx.like(dividend, if ty.lane_bits() == 32 { Type::F64 } else { Type::F32 });
+    let (to_float, to_int) = if signed { (Op::SITOFP, Op::FPTOSI) } else { (Op::UITOFP, Op::FPTOUI) };
+    let [dividend, divisor] = [dividend, divisor].map(|value| ctx.b.cast(to_float, value, float));
+    let (half, one) = (ctx.b.float(float, 0.5), ctx.b.float(float, 1.0));
+    let half = if signed { ctx.b.intrinsic(&intrinsics::COPYSIGN, float, &[half, dividend]) } else { half };
+    let reciprocal = ctx.b.fdiv(one, divisor);
+    let dividend = ctx.b.fadd(dividend, half);
+    let quotient = ctx.b.fmul(dividend, reciprocal);
+    ctx.b.cast(to_int, quotient, ty)
 }
 
 /// Minimum or maximum, by a comparison where the machine has no instruction.

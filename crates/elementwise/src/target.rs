@@ -144,6 +144,11 @@ pub trait ElementTarget {
         b.cast(if signed { llir::Op::FPTOSI } else { llir::Op::FPTOUI }, value, ty)
     }
 
+    /// Whether vectors of integers of up to 32 bits are divided faster as floats of twice the width than one by one.
+    fn divides_by_floats(&self) -> bool {
+        false
+    }
+
     /// A conversion between float formats that the machine has an instruction for. Values of 8 bits are integers.
     fn convert(
         &self,

@@ -145,6 +145,10 @@ impl ElementTarget for Processor<'_> {
         kind == FloatKind::F16 && self.machine.has_f16
     }
 
+    fn divides_by_floats(&self) -> bool {
+        self.machine.is_x86
+    }
+
     fn convert(
         &self,
         b: &mut FunctionBuilder<'_>,
