@@ -17,6 +17,7 @@ pub(super) mod kinds;
 mod look;
 mod rematerialize;
 mod size;
+mod turned_stores;
 mod virtuals;
 mod why;
 
@@ -426,6 +427,7 @@ impl Planner<'_, '_> {
         let access = access::of(module, op);
         let (operands, ptr) = (module.operands(op).to_vec(), AccessOp::new(module, op).ptr());
         let shape = types::shape(module.ty(ptr)).to_vec();
+        self.keep_turned(op);
         let mut visit = Visit::new(Why::Apart);
         for &operand in &operands {
             self.look(operand, true, &mut visit);
