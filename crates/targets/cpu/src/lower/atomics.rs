@@ -33,7 +33,7 @@ fn instruction(kind: atomic::Rmw, is_float: bool) -> Rmw {
 /// The nanoseconds that one look at memory counts for.
 const NANOSECONDS_OF_A_LOOK: i64 = 100;
 
-fn ordering(sem: Sem) -> Ordering {
+pub(super) fn ordering(sem: Sem) -> Ordering {
     match sem {
         Sem::Relaxed => Ordering::Monotonic,
         Sem::Acquire => Ordering::Acquire,

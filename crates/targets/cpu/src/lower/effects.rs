@@ -16,6 +16,9 @@ impl Chunks<'_, '_> {
             let holds = self.eval_vector(assert.condition(), at)?;
             return self.assert(assert, holds);
         }
+        if self.add_to_neighbours(op, at)? {
+            return Ok(());
+        }
         let mask = memory::mask(module, op);
         let data: Vec<IrValue> =
             module.operands(op).iter().copied().filter(|&value| Some(value) != mask).collect();

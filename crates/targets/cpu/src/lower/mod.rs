@@ -76,6 +76,7 @@ mod value;
 mod versions;
 mod views;
 mod walk;
+mod wide_atomics;
 
 pub(crate) use accesses::guards;
 pub(crate) use emitter::{Kept, Note};
