@@ -48,8 +48,9 @@ pub(crate) enum Kind {
 /// The protocol by which array libraries show memory of a device.
 pub(crate) const DEVICE_INTERFACE: &str = "__cuda_array_interface__";
 
-/// Kinds of types by the type's address, with a reference to the type, so that an address never means another type.
-type Known = FxHashMap<usize, (Py<PyType>, Kind)>;
+/// Kinds of types by the type's address, with a reference to the type, so that an address never means another type; no
+/// kind where a type says nothing of its objects.
+type Known = FxHashMap<usize, (Py<PyType>, Option<Kind>)>;
 
 /// The types seen so far.
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
@@ -75,8 +76,8 @@ pub(crate) fn kind_of(object: Borrowed<'_, '_, PyAny>) -> PyResult<Kind> {
     }
     {
         let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, kind)) = known.as_ref().and_then(|known| known.get(&(ty as usize))) {
-            return Ok(*kind);
+        if let Some(&(_, Some(kind))) = known.as_ref().and_then(|known| known.get(&(ty as usize))) {
+            return Ok(kind);
         }
     }
     classify(object)
@@ -88,20 +89,33 @@ fn classify(object: Borrowed<'_, '_, PyAny>) -> PyResult<Kind> {
         return Ok(Kind::None);
     }
     let ty = object.get_type();
-    let Some(kind) = kind_of_type(&ty)? else {
-        // What one object has, the next of its type may not have: nothing is remembered.
-        let pointer = object.hasattr(intern!(object.py(), "data_ptr"))?;
-        return Ok(if pointer { Kind::DataPointer } else { Kind::Other });
-    };
-    if kind == Kind::Tensor && torch::learn(object, &ty)? {
+    if is_silent(&ty) {
+        return kind_of_one(object);
+    }
+    let kind = kind_of_type(&ty)?;
+    if kind == Some(Kind::Tensor) && torch::learn(object, &ty)? {
         return Ok(Kind::PlainTensor);
     }
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = known.get_or_insert_with(FxHashMap::default);
-    if known.len() < MOST_KNOWN {
-        known.insert(ty.as_ptr() as usize, (ty.unbind(), kind));
+    {
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.get_or_insert_with(FxHashMap::default);
+        if known.len() < MOST_KNOWN {
+            known.insert(ty.as_ptr() as usize, (ty.unbind(), kind));
+        }
     }
-    Ok(kind)
+    kind.map_or_else(|| kind_of_one(object), Ok)
+}
+
+/// Whether a type is known to say nothing of its objects.
+fn is_silent(ty: &Bound<'_, PyType>) -> bool {
+    let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known.as_ref().is_some_and(|known| known.contains_key(&(ty.as_ptr() as usize)))
+}
+
+/// The kind of an object whose type says nothing: what one has, the next of its type may not have.
+fn kind_of_one(object: Borrowed<'_, '_, PyAny>) -> PyResult<Kind> {
+    let pointer = object.hasattr(intern!(object.py(), "data_ptr"))?;
+    Ok(if pointer { Kind::DataPointer } else { Kind::Other })
 }
 
 fn kind_of_type(ty: &Bound<'_, PyType>) -> PyResult<Option<Kind>> {
@@ -121,6 +135,9 @@ fn kind_of_type(ty: &Bound<'_, PyType>) -> PyResult<Option<Kind>> {
     }
     if let Some(name) = ty.getattr_opt(intern!(py, "__deuteron_builtin__"))? {
         return Ok(Some(if name.eq("constexpr")? { Kind::Constexpr } else { Kind::Other }));
+    }
+    if ty.hasattr(intern!(py, "__deuteron_dtype__"))? {
+        return Ok(Some(Kind::Other));
     }
     if ty.hasattr(intern!(py, "__deuteron_descriptor__"))? {
         return Ok(Some(Kind::Descriptor));
