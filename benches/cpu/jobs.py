@@ -147,7 +147,6 @@ def matmul(size, tile, bar, rivals, dtype="float32"):
     out, other = block(size, size), block(size, size, dtype=dtype)
     rows, columns, depth = tile
     grid = (triton.cdiv(size, columns), triton.cdiv(size, rows))
-    kind = limits.BFLOAT16 if dtype == "bfloat16" and limits.has_bfloat16() else limits.BINARY32
 
     def ours():
         kernels.matmul_kernel[grid](a, b, out, size, size, size, size, size, size, rows, columns, depth)
@@ -157,7 +156,7 @@ def matmul(size, tile, bar, rivals, dtype="float32"):
 
     single = dtype == "float32"
     return Job(f"matmul {dtype} {size}^3, {rows}x{columns}x{depth}", 2 * size**3, "GFLOP/s", bar,
-               limit=limits.multiply_probe(kind, THREADS, 2 * size**3), ours=ours,
+               limit=limits.multiply_probe(limits.kinds_for(dtype), THREADS, 2 * size**3), ours=ours,
                check=close(out, lambda: a.double().numpy() @ b.double().numpy(), 1e-3),
                numpy=numpy_matmul if single else None, torch=lambda: torch.matmul(a, b, out=other),
                jax=by_jax(lambda a, b: a @ b, a, b) if single and rivals else None)
@@ -167,14 +166,13 @@ def attention(causal, rivals, dtype="float32"):
     shape = (8, 1024, 64)
     example = importlib.import_module("06_attention")
     q, k, v = (block(*shape, dtype=dtype, seed=seed) for seed in (12, 13, 14))
-    kind = limits.BFLOAT16 if dtype == "bfloat16" and limits.has_bfloat16() else limits.BINARY32
     out = block(*shape)
     operations = 4 * shape[0] * shape[1]**2 * shape[2] // (2 if causal else 1)
     function = torch.nn.functional.scaled_dot_product_attention
     expected = lambda: example.reference(*(t.double().numpy() for t in (q, k, v)), causal)  # noqa: E731
     run = lambda q, k, v: function(q[None], k[None], v[None], is_causal=causal)  # noqa: E731
     return Job(f"attention {dtype} {'causal' if causal else 'full'} 8x1024x64", operations, "GFLOP/s", 0.75,
-               limit=limits.multiply_probe(kind, THREADS, operations),
+               limit=limits.multiply_probe(limits.kinds_for(dtype), THREADS, operations),
                ours=lambda: example.attention(q, k, v, out, causal),
                check=close(out, expected, 1e-5 if dtype == "float32" else 1e-2),
                torch=lambda: run(q, k, v), compiled=rivals and compiled(run, q, k, v))

@@ -53,13 +53,18 @@ def passes_of(size):
     return max(1, (16 << 20) // size)
 
 
-def multiply_probe(kind, threads, operations):
-    """Seconds that so many operations take at the rate of multiply-adds in registers."""
+def multiply_probe(kinds, threads, operations):
+    """Seconds that so many operations take at the rate of multiply-adds in registers, of the fastest of some kinds."""
 
     def probe():
-        return operations / max(library().multiply_rate(kind, threads, 1 << 19) for _ in range(2))
+        return operations / max(library().multiply_rate(kind, threads, 1 << 19) for kind in kinds for _ in range(2))
 
     return probe
+
+
+def kinds_for(dtype):
+    """How numbers of a type can be multiplied: bfloat16 as it is, where there is an instruction, or as binary32."""
+    return (BFLOAT16, BINARY32) if dtype == "bfloat16" and has_bfloat16() else (BINARY32, )
 
 
 def has_bfloat16():
