@@ -59,6 +59,7 @@ def _mode(torch):
 
     is_cuda = torch.Tensor.is_cuda.__get__
     histograms = (torch.histc, torch.Tensor.histc)
+    operators = (torch._ops.OpOverload, torch._ops.OpOverloadPacket)
 
     class CudaAsCpu(TorchFunctionMode):
         """Changes the devices among the arguments of torch's functions."""
@@ -90,6 +91,8 @@ def _mode(torch):
                 args, kwargs = ("cpu", ), {}
             elif func is torch.set_default_device:
                 args = tuple(map(_mapped, args))
+            elif isinstance(func, operators):
+                args = tuple(_mapped(value) if isinstance(value, torch.device) else value for value in args)
             return func(*args, **kwargs)
 
     return CudaAsCpu()

@@ -219,3 +219,27 @@ def test_operators_that_are_registered_for_cuda(python):
         """)
     done = python("-m", "deuteron", "--cuda-as-cpu", "-c", code)
     assert done.stdout == "done\n", done.stderr
+
+
+def test_a_device_that_an_operator_takes_by_its_place(python):
+    code = textwrap.dedent("""\
+        import torch
+        from torch._inductor import inductor_prims
+
+        torch.library.define("shop::zeros", "(int count, Device device) -> Tensor")
+
+        @torch.library.impl("shop::zeros", "BackendSelect")
+        def zeros(count, device):
+            return torch.zeros(count, device=device)
+
+        device = torch.accelerator.current_accelerator()
+        assert device.type == "cuda"
+        assert torch.ops.shop.zeros(3, device).tolist() == torch.ops.shop.zeros.default(3, device).tolist() == [0, 0, 0]
+        torch.manual_seed(5)
+        one = inductor_prims.seeds(2, device)
+        torch.manual_seed(5)
+        assert torch.equal(one, inductor_prims.seeds(2, torch.device("cpu")))
+        print(one.shape, inductor_prims.seed(device).device)
+        """)
+    done = python("-m", "deuteron", "--cuda-as-cpu", "-c", code)
+    assert done.stdout == "torch.Size([2]) cpu\n", done.stderr
