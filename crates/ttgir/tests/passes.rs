@@ -32,8 +32,8 @@ static COPIED: Machine = Machine { name: "copied", copies: Copies::Made, ..LOADS
 /// The same as without, with warps that begin copies where loops ask for them.
 static ROLES: Machine = Machine { name: "roles", roles: Roles::Asked, ..BULK };
 
-/// Fewer registers than two dots of 64 rows and columns need.
-static TIGHT: Machine = Machine { name: "tight", lane_registers: 64, ..RUNS };
+/// Fewer registers than two dots of 64 rows and columns need, and shared memory for many programs.
+static TIGHT: Machine = Machine { name: "tight", lane_registers: 64, sm_shared_bytes: 256 << 10, ..RUNS };
 
 /// Two groups of warps that run loops with dots half an iteration apart: 64 rows and columns with sums of 32 halves in
 /// two parts, larger ones in four.

@@ -99,7 +99,7 @@ fn origin(module: &Module, value: Value) -> Value {
 }
 
 /// Words of a lane's registers that a block of floats takes.
-fn words(module: &Module, value: Value) -> u64 {
+pub(in crate::passes) fn words(module: &Module, value: Value) -> u64 {
     let ty = module.ty(value);
     let is_one = module.def_op(value).is_some_and(|op| {
         module.is(op, &SPLAT) || ConstantOp::of(module, op).is_some() || module.has(op, Traits::SOURCE)

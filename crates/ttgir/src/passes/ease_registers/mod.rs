@@ -10,10 +10,13 @@
 //! ```
 //!
 //! What only fills shared memory does so as soon as it is there, and what is computed is computed where it is used
-//! first ([`compute_late`]), loads of memory aside, which take their time. Registers are counted from the layouts
-//! ([`super::pressure`]). Machine code is ordered anew between barriers only, so that blocks which are held over one
-//! stay there. Left alone: programs that need no more than there are, what is computed while a dot runs, and, where
-//! loops have dots of warp groups, everything but loaded blocks that fill shared memory.
+//! first ([`compute_late`]), loads of memory aside, which take their time; operands of dots that stay the same in a
+//! loop are read from shared memory by each iteration ([`read_again`](mod@read_again)). Registers are counted from the
+//! layouts ([`super::pressure`]). Machine code is ordered anew between barriers only, so that blocks which are held
+//! over one stay there. Left alone: programs that need no more than there are, what is computed while a dot runs, and,
+//! where loops have dots of warp groups, everything but loaded blocks that fill shared memory.
+
+mod read_again;
 
 use super::context::Context;
 use super::fit_registers::compute_late;
@@ -25,6 +28,7 @@ use crate::ops::shared::AllocOp;
 use crate::types::memdesc;
 use ir::pass::PassRow;
 use ir::{Block, Def, Diagnostic, Module, Op, Traits};
+use read_again::read_again;
 use ttir::types::elem_bytes;
 
 /// Programs that need more registers than a lane has keep blocks in them for a shorter time.
@@ -34,6 +38,9 @@ pub static EASE_REGISTERS: PassRow = PassRow {
     run,
 };
 
+/// Bytes of shared memory that are left to conversions and reductions.
+const SCRATCH: u64 = 16 << 10;
+
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let context = Context::of(module)?;
     let limit = u64::from(context.machine.lane_registers).saturating_sub(RESERVE);
@@ -41,9 +48,13 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
         if !module.has(function, Traits::SYMBOL) || module.regions(function).is_empty() {
             continue;
         }
-        let tight = Pressure::of(module, function).blocks_above(limit);
         let over_groups = loops_over_groups(module, function);
-        if !tight.is_empty() && has_room(module, function, &context) {
+        let mut room = Room::of(module, function, &context);
+        if !over_groups {
+            read_again(module, function, limit, &mut room);
+        }
+        let tight = Pressure::of(module, function).blocks_above(limit);
+        if !tight.is_empty() && room.is_enough() {
             fill_early(module, function, over_groups);
         }
         if over_groups {
@@ -71,18 +82,39 @@ fn overlaps_dots(module: &Module, block: Block) -> bool {
         .any(|pair| is_dot(pair[0]) && WarpGroupDotOp::new(module, pair[0]).is_async() && !goes_on(pair[1]))
 }
 
-/// Whether a multiprocessor holds as many programs that use all registers if no two buffers share memory.
-fn has_room(module: &Module, function: Op, context: &Context) -> bool {
-    let machine = context.machine;
-    let lanes = context.config.num_warps * context.config.threads_per_warp;
-    let programs = u64::from((machine.sm_registers / (lanes * machine.lane_registers.max(1))).max(1));
-    let buffers = module.walk(function).into_iter().filter_map(|op| AllocOp::of(module, op));
-    let bytes: u64 = buffers
-        .filter_map(|alloc| memdesc(module.ty(alloc.result())))
-        .map(|memory| memory.shape.iter().product::<i64>() as u64 * elem_bytes(memory.elem))
-        .sum();
-    let of_each = bytes + u64::from(machine.reserved_shared_bytes);
-    bytes <= u64::from(machine.shared_bytes) && of_each * programs <= u64::from(machine.sm_shared_bytes)
+/// Shared memory that is left where a multiprocessor holds as many programs that use all registers and no two buffers
+/// share memory.
+struct Room {
+    /// Bytes of the buffers.
+    used: u64,
+    most: u64,
+}
+
+impl Room {
+    fn of(module: &Module, function: Op, context: &Context) -> Room {
+        let machine = context.machine;
+        let lanes = context.config.num_warps * context.config.threads_per_warp;
+        let programs = u64::from((machine.sm_registers / (lanes * machine.lane_registers.max(1))).max(1));
+        let buffers = module.walk(function).into_iter().filter_map(|op| AllocOp::of(module, op));
+        let used = buffers
+            .filter_map(|alloc| memdesc(module.ty(alloc.result())))
+            .map(|memory| memory.shape.iter().product::<i64>() as u64 * elem_bytes(memory.elem))
+            .sum();
+        let of_each = u64::from(machine.sm_shared_bytes) / programs;
+        let most = of_each.saturating_sub(u64::from(machine.reserved_shared_bytes));
+        Room { used, most: most.min(u64::from(machine.shared_bytes)) }
+    }
+
+    fn is_enough(&self) -> bool {
+        self.used <= self.most
+    }
+
+    /// Whether there is room for a buffer beside what conversions and reductions need, which then has it.
+    fn take(&mut self, bytes: u64) -> bool {
+        let fits = self.used + bytes + SCRATCH <= self.most;
+        self.used += if fits { bytes } else { 0 };
+        fits
+    }
 }
 
 /// Fills shared memory right behind what makes the block, or, where that is asked for, only with what is loaded.
