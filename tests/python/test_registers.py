@@ -95,3 +95,33 @@ def test_numbers_of_columns_are_loaded_as_a_product_lies():
     body = kernel.asm["ttgir"].split("scf.for")[1].split("scf.yield")[0]
     assert "ttg.local_load" in body and not re.search(r"convert_layout[^\n]*tensor<(1x)?32xf32", body)
     assert "shfl.sync.idx" not in kernel.asm["ptx"].split("nounroll")[1]
+
+
+@triton.jit
+def latent_attention(q_ptr, kv_ptr, out_ptr, n, D: tl.constexpr, BLOCK: tl.constexpr):
+    rows, cols = tl.arange(0, 16), tl.arange(0, D)
+    q = tl.load(q_ptr + rows[:, None] * D + cols[None, :])
+    most = tl.full([16], -float("inf"), tl.float32)
+    weight = tl.zeros([16], tl.float32)
+    acc = tl.zeros([16, D], tl.float32)
+    for start in tl.range(0, n, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        kv = tl.load(kv_ptr + at[:, None] * D + cols[None, :], mask=at[:, None] < n, other=0.0)
+        score = tl.where(at[None, :] < n, tl.dot(q, tl.trans(kv)) * D**-0.5, -float("inf"))
+        new = tl.maximum(most, tl.max(score, axis=1))
+        p = tl.exp(score - new[:, None])
+        weight = weight * tl.exp(most - new) + tl.sum(p, axis=1)
+        acc = acc * tl.exp(most - new)[:, None] + tl.dot(p.to(kv.dtype), kv)
+        most = new
+    tl.store(out_ptr + rows[:, None] * D + cols[None, :], acc / weight[:, None])
+
+
+def test_an_operand_of_many_registers_is_read_by_each_iteration():
+    torch.manual_seed(0)
+    q, kv = (torch.randn(rows, 512).bfloat16() for rows in (16, 150))
+    out = torch.empty(16, 512)
+    kernel = latent_attention[(1, )](q, kv, out, 150, 512, 64, num_warps=8, num_stages=2)
+    scores = q.double() @ kv.double().T * 512**-0.5
+    assert (out - scores.softmax(1) @ kv.double()).abs().max() < 0.02
+    loop = kernel.asm["ttgir"].partition("scf.for")[2].partition("scf.yield")[0]
+    assert re.search(r"ttg\.local_load .*tensor<16x512xbf16, #ttg\.dot_op<\{opIdx = 0", loop)
