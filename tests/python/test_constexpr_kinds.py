@@ -45,7 +45,8 @@ def test_each_object_is_asked_for_its_own():
     assert x[0] == 5
 
 
-@pytest.mark.parametrize("what", [tl.float32, tl.pointer_type(tl.int8), torch.float32, tl.exp, (tl.int32, tl.float16), given], ids=str)
+@pytest.mark.parametrize("what", [tl.float32, tl.pointer_type(tl.int8), torch.float32, tl.exp, (tl.int32, tl.float16), given],
+                         ids=["dtype", "pointer", "dtype of torch", "builtin", "tuple", "function"])
 def test_types_and_functions(what):
     x = torch.zeros(1)
     for number in (1.0, 2.0):

@@ -35,6 +35,7 @@ use crate::ops::shared::{AllocOp, allocate};
 use crate::types::{memdesc, memdesc_type, token_type};
 use ir::pass::PassRow;
 use ir::{Block, Builder, Diagnostic, Module, Op, Place, Traits, Value};
+use rustc_hash::FxHashSet;
 use ttir::axis::AxisTable;
 use ttir::ops::access::AccessOp;
 use ttir::ops::control::FOR;
@@ -119,9 +120,11 @@ fn copy_all(module: &mut Module, (function, body): (Op, Block), context: &Contex
         return;
     }
     let mut begun: Vec<(Op, Value)> = Vec::new();
+    let mut moved = FxHashSet::default();
     for copy in &copies {
         let place = if copy.moves.is_some() { first } else { copy.of.load };
-        for &op in copy.moves.iter().flatten() {
+        // What two copies depend on has moved with the first of them.
+        for &op in copy.moves.iter().flatten().filter(|&&op| moved.insert(op)) {
             module.move_before(first, op);
         }
         begun.push(begin(module, &copy.of, place));
