@@ -14,12 +14,12 @@
 //! }                                             }
 //! ```
 //!
-//! Machine code keeps a load behind a barrier where it stands, and holds what is loaded in registers until shared memory
-//! takes it. Left out: loops that have copies ahead, whose groups are counted; loads whose blocks other operations read;
-//! loops where no copy begins earlier than its load and whose iterations have the registers they need: a load by
-//! registers need not wait until the buffer was read, which costs a barrier (states of abc, 227 µs for 246 on an H200).
-//! Copies are not under way past what may write to memory, and begin early only where a multiprocessor holds as many
-//! programs with the shared memory that this takes.
+//! Machine code keeps a load behind a barrier where it stands, and holds what is loaded in registers until shared
+//! memory takes it. Left out: loops that have copies ahead, whose groups are counted; loads whose blocks other
+//! operations read; loops where no copy begins earlier than its load and whose iterations have the registers they need:
+//! a load by registers need not wait until the buffer was read, which costs a barrier (states of abc, 227 µs for 246 on
+//! an H200). Copies are not under way past what may write to memory, and begin early only where a multiprocessor holds
+//! as many programs with the shared memory that this takes.
 
 use super::buffer_reads::read_instead;
 use super::context::Context;
@@ -30,7 +30,6 @@ use super::touches::may_write;
 use crate::Encoding;
 use crate::ops::access::is_block_load;
 use crate::ops::async_copy::{ASYNC_COMMIT_GROUP, ASYNC_COPY, ASYNC_WAIT, AsyncCopyOp, AsyncWaitOp};
-use crate::ops::convert::CONVERT_LAYOUT;
 use crate::ops::shared::{AllocOp, allocate};
 use crate::types::{memdesc, memdesc_type, token_type};
 use ir::pass::PassRow;
@@ -155,7 +154,7 @@ fn first_reader(module: &Module, body: Block, load: Op) -> Option<Op> {
 fn is_taken(module: &Module, body: Block, block: Value) -> bool {
     let users = module.uses(block);
     let takes = |user: Op| {
-        let becomes_operand = module.is(user, &CONVERT_LAYOUT)
+        let becomes_operand = module.has(user, Traits::RELAYOUT)
             && matches!(Encoding::of(module.ty(module.result(user, 0))), Some(Encoding::DotOp { .. }));
         let is_turned = || module.is(user, &TRANS) && is_taken(module, body, module.result(user, 0));
         AllocOp::is(module, user) || becomes_operand || is_turned()
