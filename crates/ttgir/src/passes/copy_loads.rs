@@ -51,6 +51,9 @@ pub static COPY_LOADS: PassRow = PassRow {
     run,
 };
 
+/// Bytes of the most shared memory of a program that are left to conversions and reductions.
+const SCRATCH: u32 = 32 << 10;
+
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let context = Context::of(module)?;
     if !context.machine.async_copy() || context.machine.staged_loads {
@@ -239,7 +242,8 @@ fn room(module: &Module, function: Op, context: &Context) -> u64 {
     let machine = context.machine;
     let lanes = context.config.num_warps * context.config.threads_per_warp;
     let programs = (2 * machine.sm_registers / (lanes * machine.lane_registers.max(1))).max(1);
-    let each = u64::from((machine.sm_shared_bytes / programs).min(machine.shared_bytes));
+    let most = machine.shared_bytes.saturating_sub(SCRATCH);
+    let each = u64::from((machine.sm_shared_bytes / programs).min(most));
     let buffers = module.walk(function).into_iter().filter_map(|op| AllocOp::of(module, op));
     let taken: u64 = buffers
         .filter_map(|alloc| memdesc(module.ty(alloc.result())))
