@@ -25,13 +25,13 @@ use super::buffer_reads::read_instead;
 use super::context::Context;
 use super::pipeline_loops::{PipelinedLoad, copy_of};
 use super::pressure::Pressure;
-use super::residency::RESERVE;
+use super::residency::{RESERVE, buffer_bytes};
 use super::touches::may_write;
 use crate::Encoding;
 use crate::ops::access::is_block_load;
 use crate::ops::async_copy::{ASYNC_COMMIT_GROUP, ASYNC_COPY, ASYNC_WAIT, AsyncCopyOp, AsyncWaitOp};
 use crate::ops::shared::{AllocOp, allocate};
-use crate::types::{memdesc, memdesc_type, token_type};
+use crate::types::{memdesc_type, token_type};
 use ir::pass::PassRow;
 use ir::{Block, Builder, Diagnostic, Module, Op, Place, Traits, Value};
 use rustc_hash::FxHashSet;
@@ -244,12 +244,7 @@ fn room(module: &Module, function: Op, context: &Context) -> u64 {
     let programs = (2 * machine.sm_registers / (lanes * machine.lane_registers.max(1))).max(1);
     let most = machine.shared_bytes.saturating_sub(SCRATCH);
     let each = u64::from((machine.sm_shared_bytes / programs).min(most));
-    let buffers = module.walk(function).into_iter().filter_map(|op| AllocOp::of(module, op));
-    let taken: u64 = buffers
-        .filter_map(|alloc| memdesc(module.ty(alloc.result())))
-        .map(|memory| memory.shape.iter().product::<i64>() as u64 * elem_bytes(memory.elem))
-        .sum();
-    each.saturating_sub(taken + u64::from(machine.reserved_shared_bytes))
+    each.saturating_sub(buffer_bytes(module, function) + u64::from(machine.reserved_shared_bytes))
 }
 
 /// Bytes of a block that lies in no shared memory yet.

@@ -1,13 +1,16 @@
-//! How many programs an SM holds at once, by the registers that loops with dots of warp groups take.
+//! How many programs an SM holds at once, by the registers that loops with dots of warp groups take, and by shared
+//! memory.
 
 use super::context::Context;
 use crate::Encoding;
 use crate::ops::group_dot::{WARP_GROUP_DOT, WarpGroupDotOp};
+use crate::ops::shared::AllocOp;
+use crate::types::memdesc;
 use ir::{Module, Op, Value};
 use layout::Dim;
 use rustc_hash::FxHashSet;
 use ttir::ops::control::{FOR, ForOp, yielded};
-use ttir::types::{elem, is_tensor, shape};
+use ttir::types::{elem, elem_bytes, is_tensor, shape};
 
 /// Registers for addresses, fragments of operands and numbers of rows.
 pub(super) const RESERVE: u64 = 16;
@@ -168,4 +171,13 @@ pub(super) fn words(module: &Module, value: Value) -> u64 {
         _ => u64::from(float.bits()).max(32),
     };
     (registers * bits).div_ceil(32)
+}
+
+/// Bytes of all buffers of a function, if no two share memory.
+pub(super) fn buffer_bytes(module: &Module, function: Op) -> u64 {
+    let buffers = module.walk(function).into_iter().filter_map(|op| AllocOp::of(module, op));
+    buffers
+        .filter_map(|alloc| memdesc(module.ty(alloc.result())))
+        .map(|memory| memory.shape.iter().product::<i64>() as u64 * elem_bytes(memory.elem))
+        .sum()
 }

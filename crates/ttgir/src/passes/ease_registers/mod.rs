@@ -21,15 +21,13 @@ mod read_again;
 use super::context::Context;
 use super::fit_registers::compute_late;
 use super::pressure::Pressure;
-use super::residency::RESERVE;
+use super::residency::{RESERVE, buffer_bytes};
 use crate::ops::access::is_block_load;
 use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT, WarpGroupDotOp};
 use crate::ops::shared::AllocOp;
-use crate::types::memdesc;
 use ir::pass::PassRow;
 use ir::{Block, Def, Diagnostic, Module, Op, Traits};
 use read_again::read_again;
-use ttir::types::elem_bytes;
 
 /// Programs that need more registers than a lane has keep blocks in them for a shorter time.
 pub static EASE_REGISTERS: PassRow = PassRow {
@@ -95,11 +93,7 @@ impl Room {
         let machine = context.machine;
         let lanes = context.config.num_warps * context.config.threads_per_warp;
         let programs = u64::from((machine.sm_registers / (lanes * machine.lane_registers.max(1))).max(1));
-        let buffers = module.walk(function).into_iter().filter_map(|op| AllocOp::of(module, op));
-        let used = buffers
-            .filter_map(|alloc| memdesc(module.ty(alloc.result())))
-            .map(|memory| memory.shape.iter().product::<i64>() as u64 * elem_bytes(memory.elem))
-            .sum();
+        let used = buffer_bytes(module, function);
         let of_each = u64::from(machine.sm_shared_bytes) / programs;
         let most = of_each.saturating_sub(u64::from(machine.reserved_shared_bytes));
         Room { used, most: most.min(u64::from(machine.shared_bytes)) }
