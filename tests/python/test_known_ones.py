@@ -70,3 +70,17 @@ def test_code_for_one_is_launched_with_one():
     assert torch.equal(out, x[:16, :32])
     with pytest.raises(ValueError, match="2 is given where the kernel was compiled for 1"):
         kernel[(1, 1, 1)](x, out, 64, 2, 16, 32)
+
+
+def test_what_is_known_goes_into_a_source_and_back():
+    target = triton.backends.compiler.GPUTarget("cuda", 90, 32)
+    types = {"x_ptr": "*fp32", "out_ptr": "*fp32", "row": "i64", "column": "i64", "M": "constexpr", "N": "constexpr"}
+    aligned = {(place, ): [["tt.divisibility", 16]] for place in range(3)}
+    texts = []
+    for attrs in ({**aligned, (3, ): [["tt.is_one", 1]]}, aligned):
+        source = triton.compiler.ASTSource(columns, types, constexprs={"M": 16, "N": 32}, attrs=attrs)
+        texts.append(triton.compile(source, target=target).asm["ptx"])
+    assert ["ld.global.v4" in text for text in texts] == [True, False]
+    x, out = torch.zeros(64, 64), torch.zeros(16, 32)
+    launched = columns[(1, )](x, out, 64, 1, M=16, N=32)
+    assert launched.src.attrs[(3, )] == [["tt.is_one", 1]]

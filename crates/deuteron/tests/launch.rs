@@ -118,6 +118,22 @@ fn wrong_arguments_are_named_before_anything_runs() {
 }
 
 #[test]
+fn a_number_that_is_known_to_be_one_is_passed_as_one() {
+    let add = compile("*fp32, *fp32, *fp32, i64:one, 128").expect("compiles");
+    let x = data(16, 1.0);
+    let mut out = [f32::NAN; 16];
+    let mut args = [Arg::read(&x), Arg::read(&x), Arg::write(&mut out), Arg::Int(2)];
+    // SAFETY: all but the first element are masked off, and another number than 1 is refused.
+    let refused = unsafe { add.launch([1, 1, 1], &mut args) }.expect_err("it is not 1").to_string();
+    assert!(refused.contains("argument 3 is not 1, and the kernel was compiled for that"), "{refused}");
+    args[3] = Arg::Int(1);
+    // SAFETY: as above.
+    unsafe { add.launch([1, 1, 1], &mut args) }.expect("launches");
+    assert_eq!(out[0], 4.0 * x[0]);
+    assert!(out[1..].iter().all(|other| other.is_nan()));
+}
+
+#[test]
 fn arguments_say_what_is_compiled() {
     let target = Target::named("cpu").expect("is there");
     let kernel = Kernel::from_source(SOURCE, "add").expect("it is there");
