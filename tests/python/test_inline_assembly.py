@@ -121,6 +121,57 @@ def test_floats_of_four_bits_and_powers_of_two(engine, n, rng):
     np.testing.assert_array_equal(powers, exponent + 127 - (fraction == 0.5))
 
 
+PAIRS = "{{ .reg .b8 code; .reg .f16x2 pair; mov.b32 pair, $1; cvt.rn.satfinite.e2m1x2.{}x2 code, pair; cvt.u32.u8 $0, code; }}"
+
+
+@triton.jit
+def narrow_pairs(x, codes, n, BLOCK: tl.constexpr, text: tl.constexpr, dtype: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    low, high = [tl.load(x + 2 * at + half, at < n, 0.0).to(dtype).to(tl.uint16, bitcast=True).to(tl.uint32) for half in (0, 1)]
+    both = tl.inline_asm_elementwise(text, "=r,r", [low | (high << 16)], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(codes + at, both.to(codes.dtype.element_ty), at < n)
+
+
+def nearest_codes(values, table):
+    """The codes of the numbers of a table that are nearest, of two the even one, with the sign above them; NaN is the greatest number."""
+    distance = np.abs(np.minimum(np.abs(values), table[-1])[:, None] - table)
+    nearest = distance == distance.min(1, keepdims=True)
+    code = np.where(nearest[:, ::2].any(1), 2 * nearest[:, ::2].argmax(1), 2 * nearest[:, 1::2].argmax(1) + 1)
+    return np.where(np.isnan(values), len(table) - 1, code | np.where(np.signbit(values), len(table), 0))
+
+
+@pytest.mark.parametrize("engine", ["cpu", "interpreter", "gfx942"], indirect=True)
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_pairs_of_16_bits_to_four(engine, dtype, rng):
+    x = (rng.standard_normal(202) * 3).astype(np.float32)
+    x[:9] = [0.25, -0.75, 1.25, -2.5, 5, 60000, -np.inf, np.nan, -0.0]
+    codes = np.zeros(101, np.uint8)
+    narrow_pairs[(1, )](x, codes, 101, 128, PAIRS.format(dtype), tl.float16 if dtype == "f16" else tl.bfloat16)
+    rounded = torch.from_numpy(x).to(torch.float16 if dtype == "f16" else torch.bfloat16).double().numpy()
+    table = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+    code = nearest_codes(rounded, table)
+    np.testing.assert_array_equal(codes, code[::2] | code[1::2] << 4)
+
+
+SIX_BITS = "{{ .reg .b16 code; .reg .f16x2 pair; mov.b32 pair, $1; cvt.rn.satfinite.{}x2.{}x2 code, pair; cvt.u32.u16 $0, code; }}"
+
+
+@pytest.mark.parametrize("engine", ["cpu", "interpreter", "gfx942"], indirect=True)
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+@pytest.mark.parametrize("to, mantissa, bias", [("e2m3", 3, 1), ("e3m2", 2, 3)])
+def test_pairs_of_16_bits_to_six(engine, to, mantissa, bias, dtype, rng):
+    x = (rng.standard_normal(202) * 6).astype(np.float32)
+    x[:9] = [0.0625, -0.1875, 1.0625, -2.125, 7.25, 60000, -np.inf, np.nan, -0.0]
+    codes = np.zeros(101, np.uint16)
+    narrow_pairs[(1, )](x, codes, 101, 128, SIX_BITS.format(to, dtype), tl.float16 if dtype == "f16" else tl.bfloat16)
+    rounded = torch.from_numpy(x).to(torch.float16 if dtype == "f16" else torch.bfloat16).double().numpy()
+    number = np.arange(32)
+    exponent, fraction = number >> mantissa, (number & (1 << mantissa) - 1) / (1 << mantissa)
+    table = np.where(exponent == 0, fraction * 2.0**(1 - bias), (1 + fraction) * 2.0**(exponent - bias))
+    code = nearest_codes(rounded, table)
+    np.testing.assert_array_equal(codes, code[::2] | code[1::2] << 8)
+
+
 @triton.jit
 def counted_bits(x, y, out, n, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)

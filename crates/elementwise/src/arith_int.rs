@@ -1,8 +1,7 @@
 //! Integer arithmetic and addresses.
 //!
-//! What the language leaves undefined (a zero divisor, a shift by the width or more) gives some value here and never
-//! stops the process: divisors are replaced where a division would trap, amounts are cut to the width. What overflows
-//! wraps.
+//! What the language leaves undefined (a zero divisor) gives some value here and never stops the process: divisors are
+//! replaced where a division would trap. What overflows wraps.
 
 use crate::target::Division;
 use crate::{Ctx, Elems, Entry, Result};
@@ -21,9 +20,9 @@ pub(crate) const TABLE: &[Entry] = &[
     (&arith_int::ANDI, |ctx, _, x| Ok(ctx.b.and(x[0], x[1]))),
     (&arith_int::ORI, |ctx, _, x| Ok(ctx.b.or(x[0], x[1]))),
     (&arith_int::XORI, |ctx, _, x| Ok(ctx.b.xor(x[0], x[1]))),
-    (&arith_int::SHLI, |ctx, _, x| Ok(shift(ctx, Op::SHL, x))),
-    (&arith_int::SHRSI, |ctx, _, x| Ok(shift(ctx, Op::ASHR, x))),
-    (&arith_int::SHRUI, |ctx, _, x| Ok(shift(ctx, Op::LSHR, x))),
+    (&arith_int::SHLI, |ctx, e, x| Ok(shift(ctx, Op::SHL, e, x))),
+    (&arith_int::SHRSI, |ctx, e, x| Ok(shift(ctx, Op::ASHR, e, x))),
+    (&arith_int::SHRUI, |ctx, e, x| Ok(shift(ctx, Op::LSHR, e, x))),
     (&arith_int::MAXSI, |ctx, _, x| Ok(choose(ctx, IntCompare::Sgt, &intrinsics::SMAX, x))),
     (&arith_int::MAXUI, |ctx, _, x| Ok(choose(ctx, IntCompare::Ugt, &intrinsics::UMAX, x))),
     (&arith_int::MINSI, |ctx, _, x| Ok(choose(ctx, IntCompare::Slt, &intrinsics::SMIN, x))),
@@ -201,7 +200,8 @@ fn choose(ctx: &mut Ctx<'_, '_>, compare: IntCompare, intrinsic: &'static Intrin
     ctx.b.select(holds, x[0], x[1])
 }
 
-fn shift(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
+/// Amounts of the width and more leave zeros, or copies of the sign.
+fn shift(ctx: &mut Ctx<'_, '_>, op: Op, elems: &Elems<'_>, x: &[Value]) -> Value {
     let ty = ctx.b.ty(x[0]);
     let bits = ty.lane_bits();
     match ctx.b.as_int(x[1]) {
@@ -211,10 +211,18 @@ fn shift(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
         Some(amount) if (0..i128::from(bits)).contains(&amount) => return ctx.b.binary(op, x[0], x[1]),
         _ => {}
     }
-    // Widths are powers of two; i1 is only ever shifted by zero.
-    let mask = ctx.b.int(ty, i64::from(bits - 1));
-    let amount = ctx.b.and(x[1], mask);
-    ctx.b.binary(op, x[0], amount)
+    if elems.bounds_of(1).is_some_and(|of| of.low >= 0 && of.high < i64::from(bits)) {
+        return ctx.b.binary(op, x[0], x[1]);
+    }
+    let most = ctx.b.int(ty, i64::from(bits - 1));
+    if op == Op::ASHR {
+        let amount = choose(ctx, IntCompare::Ult, &intrinsics::UMIN, &[x[1], most]);
+        return ctx.b.binary(op, x[0], amount);
+    }
+    // Widths are powers of two.
+    let (amount, fits) = (ctx.b.and(x[1], most), ctx.b.icmp(IntCompare::Ule, x[1], most));
+    let (shifted, zero) = (ctx.b.binary(op, x[0], amount), ctx.b.zero(ty));
+    ctx.b.select(fits, shifted, zero)
 }
 
 /// The magnitude; the smallest number stays.

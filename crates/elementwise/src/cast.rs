@@ -74,15 +74,16 @@ fn is_small(signed: bool, elems: &Elems<'_>) -> bool {
     elems.source_bounds().is_some_and(|of| of.low >= least && of.high <= 1 << 24)
 }
 
-/// Integers narrower than what the machine converts come through that width: in range that changes nothing.
+/// Narrow integers come through a wider one that the machine names: in range that changes nothing.
 pub(crate) fn to_int(ctx: &mut Ctx<'_, '_>, signed: bool, elems: &Elems<'_>, value: Value) -> Value {
     let value = as_wide(ctx, elems.operands[0], value);
-    let (ty, least) = (ctx.result_like(value, elems), ctx.target.abilities().widths.divide);
-    if ty.lane_bits() >= least {
+    let ty = ctx.result_like(value, elems);
+    let (bits, signed) = ctx.target.way_to_int(signed, ty.lane_bits());
+    if ty.lane_bits() == bits {
         return ctx.target.to_int(ctx.b, signed, value, ty);
     }
-    let int = ctx.like(value, Type::int(least as u16));
-    let wide = ctx.target.to_int(ctx.b, true, value, int);
+    let int = ctx.like(value, Type::int(bits as u16));
+    let wide = ctx.target.to_int(ctx.b, signed, value, int);
     ctx.b.resize_unsigned(wide, ty)
 }
 

@@ -7,6 +7,7 @@
 
 mod arith_float;
 mod arith_int;
+mod bytes;
 mod cast;
 mod compare;
 pub mod lane_math;
@@ -16,10 +17,12 @@ pub mod small_float;
 mod target;
 
 pub use arith_float::{divide, divide_by_shared, minmax};
+pub use bytes::{Byte, TOGETHER, convert_together};
 pub use compare::int_predicate;
 pub use maths::{Approximation, MathMachine};
 pub use target::{
-    Abilities, Division, ElementTarget, Math, MinMax, PlainSums, Rounding, Sums, Widths, mul_high_by_widening,
+    Abilities, ConvertBytes, Division, ElementTarget, Math, MinMax, PlainSums, Rounding, Sums, Widths,
+    mul_high_by_widening,
 };
 
 use ir::{Module, Op, OpRow, Type};
@@ -95,6 +98,11 @@ impl Elems<'_> {
     /// Whether the result is known to be what it would be with any number of bits.
     pub(crate) fn result_fits(&self) -> bool {
         *self.fits.get_or_init(|| Interval::of(self.module, self.module.result(self.op, 0)).is_some())
+    }
+
+    /// Between which bounds the elements of an operand lie, as far as the code shows.
+    pub(crate) fn bounds_of(&self, operand: usize) -> Option<Interval> {
+        Interval::of(self.module, self.module.operands(self.op)[operand])
     }
 
     /// Between which bounds the elements of the only operand lie, as far as the code shows.

@@ -1,7 +1,8 @@
 //! What a machine does in its own way.
 
+use crate::Byte;
 use ir::{FloatKind, Type};
-use llir::{FunctionBuilder, Value};
+use llir::{FunctionBuilder, Value, Values};
 use maths::MathMachine;
 use ttir::interval::Interval;
 
@@ -66,7 +67,7 @@ pub struct Widths {
     pub minmax: u32,
     /// Sums.
     pub add: u32,
-    /// Division, and conversion from and to floats.
+    /// Division, and conversion to floats.
     pub divide: u32,
 }
 
@@ -139,9 +140,15 @@ pub trait ElementTarget {
         mul_high_by_widening(b, signed, x, y)
     }
 
-    /// A float of 32 or 64 bits as an integer, toward zero. What does not fit gives anything.
+    /// A float of 32 or 64 bits as an integer, toward zero, held at the ends of its type.
     fn to_int(&self, b: &mut FunctionBuilder<'_>, signed: bool, value: Value, ty: llir::Type) -> Value {
         b.cast(if signed { llir::Op::FPTOSI } else { llir::Op::FPTOUI }, value, ty)
+    }
+
+    /// The width of the integer that a float becomes on the way to one of `bits` bits, and whether it has a sign.
+    /// Programs rely on what is left of numbers that do not fit (`x.to(tl.int8)` of 128 and more).
+    fn way_to_int(&self, signed: bool, bits: u32) -> (u32, bool) {
+        (bits.max(16), signed)
     }
 
     /// Whether vectors of integers of up to 32 bits are divided faster as floats of twice the width than one by one.
@@ -159,7 +166,16 @@ pub trait ElementTarget {
     ) -> Option<Value> {
         None
     }
+
+    /// How neighbours of 8 bits become floats together, if that is faster than one by one.
+    fn bytes_converter(&self, _from: Byte, _to: FloatKind) -> Option<ConvertBytes> {
+        None
+    }
 }
+
+/// Makes floats of so many neighbours of 8 bits, the first in the lowest bits of a 32-bit integer: four, or two below
+/// zeros.
+pub type ConvertBytes = fn(&mut FunctionBuilder<'_>, (Byte, FloatKind), Value, usize) -> Values;
 
 /// Integer sums, products and addresses. Who lowers many registers that differ by constants keeps these apart.
 pub trait Sums {

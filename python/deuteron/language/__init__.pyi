@@ -321,7 +321,9 @@ class tensor:
                 a narrower float only.
             bitcast: keep the bits instead of the value; widths must be equal.
 
-        A float becomes an integer by truncation; anything becomes int1 by ``!= 0``.
+        A float becomes an integer by truncation; anything becomes int1 by ``!= 0``. What does not fit becomes the nearest end
+        of the type; of 8-bit types it is the low half of what 16 bits would hold (200.0 is -56 as int8), as with Triton on
+        NVIDIA GPUs. NaN gives any integer.
         """
     def cdiv(self, div: Any) -> Any:
         """``(x + div - 1) // div``: how many pieces of `div` cover `x`. On constexprs the result is one."""
@@ -938,7 +940,9 @@ def cast(input: Any, dtype: Any, fp_downcast_rounding: Any = None, bitcast: Any 
             a narrower float only.
         bitcast: keep the bits instead of the value; widths must be equal.
 
-    A float becomes an integer by truncation; anything becomes int1 by ``!= 0``.
+    A float becomes an integer by truncation; anything becomes int1 by ``!= 0``. What does not fit becomes the nearest end
+    of the type; of 8-bit types it is the low half of what 16 bits would hold (200.0 is -56 as int8), as with Triton on
+    NVIDIA GPUs. NaN gives any integer.
     """
 
 def cat(input: Any, other: Any, can_reorder: Any = False, dim: Any = 0) -> tensor:

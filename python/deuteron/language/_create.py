@@ -136,7 +136,9 @@ def cast(input, dtype, fp_downcast_rounding=None, bitcast=False):
             a narrower float only.
         bitcast: keep the bits instead of the value; widths must be equal.
 
-    A float becomes an integer by truncation; anything becomes int1 by ``!= 0``.
+    A float becomes an integer by truncation; anything becomes int1 by ``!= 0``. What does not fit becomes the nearest end
+    of the type; of 8-bit types it is the low half of what 16 bits would hold (200.0 is -56 as int8), as with Triton on
+    NVIDIA GPUs. NaN gives any integer.
     """
 
 

@@ -205,6 +205,15 @@ impl Args {
         }
     }
 
+    /// What Triton's own Python asks by `if argument:`, where any value of the program's is true.
+    pub(crate) fn truth(&self, ctx: &mut Ctx<'_>, name: &str) -> Res<bool> {
+        let Val::Tensor(_) = self.val(name) else { return self.bool(ctx, name) };
+        ctx.warn(&format!(
+            "'{name}' is a run-time value, which counts as true whatever it is; make its parameter a `tl.constexpr`"
+        ));
+        Ok(true)
+    }
+
     /// A text known at compile time; empty for `None`.
     pub(crate) fn text(&self, ctx: &mut Ctx<'_>, name: &str) -> Res<String> {
         match self.val(name) {

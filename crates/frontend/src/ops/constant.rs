@@ -90,7 +90,7 @@ pub(super) static TABLE: &[Builtin] = &[
         })
     }),
     op("tl.condition", "arg1, disable_licm=False", |ctx, args| {
-        let disable_licm = args.bool(ctx, "disable_licm")?;
+        let disable_licm = args.truth(ctx, "disable_licm")?;
         Ok(Val::Condition { value: Rc::new(args.val("arg1").clone()), disable_licm })
     }),
     op("tl.pointer_type", "element_ty, address_space=None, const=False", |ctx, args| {

@@ -86,7 +86,7 @@ fn in_range(value: Num, dtype: DType) -> Num {
 fn cast(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let to = args.scalar(ctx, "dtype")?;
     let rounding = args.text(ctx, "fp_downcast_rounding")?;
-    let bitcast = args.bool(ctx, "bitcast")?;
+    let bitcast = args.truth(ctx, "bitcast")?;
     let input = match (args.num(ctx, "input")?, to.dtype(), bitcast) {
         // A number becomes a constant of the type at once.
         (Num::Literal(value), Some(dtype), false) if dtype.is_floating() && !dtype.is_fp8() => {

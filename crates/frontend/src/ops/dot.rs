@@ -27,7 +27,7 @@ fn dot(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
         b: args.tensor(ctx, "other")?,
         acc: args.optional_tensor(ctx, "acc")?,
         input_precision: (!precision.is_empty()).then_some(precision),
-        allow_tf32: args.given("allow_tf32").is_some().then(|| args.bool(ctx, "allow_tf32")).transpose()?,
+        allow_tf32: args.given("allow_tf32").is_some().then(|| args.truth(ctx, "allow_tf32")).transpose()?,
         max_num_imprecise_acc: args.optional_int(ctx, "max_num_imprecise_acc")?.map(|value| value as i64),
         out_dtype: args.given("out_dtype").is_some().then(|| args.dtype(ctx, "out_dtype")).transpose()?,
     };

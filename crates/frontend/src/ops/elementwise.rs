@@ -154,7 +154,7 @@ fn umulhi(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
 }
 
 fn fdiv(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
-    let (ieee, approx) = (args.bool(ctx, "ieee_rounding")?, args.bool(ctx, "approx")?);
+    let (ieee, approx) = (args.truth(ctx, "ieee_rounding")?, args.bool(ctx, "approx")?);
     if ieee && approx {
         return Err(ctx.error("approx and ieee_rounding cannot both be True"));
     }
@@ -175,7 +175,7 @@ fn div_rn(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
 }
 
 fn checked(ctx: &mut Ctx<'_>, args: &Args, operator: Operator) -> Res<Val> {
-    let overflow = if args.bool(ctx, "sanitize_overflow")? { Overflow::Checked } else { Overflow::Wraps };
+    let overflow = if args.truth(ctx, "sanitize_overflow")? { Overflow::Checked } else { Overflow::Wraps };
     let (x, y) = (args.num(ctx, "x")?, args.num(ctx, "y")?);
     Ok(ctx.arithmetic(operator, x, y, overflow)?.into())
 }

@@ -190,7 +190,7 @@ fn tl_range(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
         ("warp_specialize", &control::WARP_SPECIALIZE),
         ("disable_licm", &control::DISABLE_LICM),
     ] {
-        if args.bool(ctx, name)? {
+        if args.truth(ctx, name)? {
             attrs.push((key, Attr::Unit));
         }
     }

@@ -11,7 +11,7 @@ use ttir::ops::reduce;
 pub(super) static TABLE: &[Builtin] = &[
     method("tl.reduce", "input, axis, combine_fn, keep_dims=False", |ctx, args| {
         let (inputs, single) = inputs(ctx, &args)?;
-        let (axis, keep_dims) = (args.optional_int(ctx, "axis")?, args.bool(ctx, "keep_dims")?);
+        let (axis, keep_dims) = (args.optional_int(ctx, "axis")?, args.truth(ctx, "keep_dims")?);
         let results = ctx.reduce(inputs, axis, args.val("combine_fn"), keep_dims)?;
         Ok(one_or_all(results, single))
     }),

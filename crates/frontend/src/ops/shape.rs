@@ -44,7 +44,7 @@ pub(super) static TABLE: &[Builtin] = &[
     }),
     op("tl.cat", "input, other, can_reorder=False, dim=0", |ctx, args| {
         let (a, b) = (args.tensor(ctx, "input")?, args.tensor(ctx, "other")?);
-        let (reorder, dim) = (args.bool(ctx, "can_reorder")?, args.int(ctx, "dim")?);
+        let (reorder, dim) = (args.truth(ctx, "can_reorder")?, args.int(ctx, "dim")?);
         Ok(ctx.cat(a, b, dim, reorder)?.into())
     }),
     method("tl.item", "input", |ctx, args| {

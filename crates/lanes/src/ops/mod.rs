@@ -41,7 +41,7 @@ pub use atomic::combine_into;
 use crate::context::{Cx, Handler};
 use crate::error::Result;
 use crate::shared::{NeedOf, Needs};
-use elementwise::Elems;
+use elementwise::{Byte, Elems, Emit, TOGETHER, convert_together};
 use ir::{Op, OpRow};
 use llir::Value;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -50,7 +50,7 @@ use std::sync::OnceLock;
 use ttir::ops::arith_float::DIVF;
 use ttir::ops::arith_int::{ANDI, DIVSI, DIVUI, SHRSI, SHRUI};
 use ttir::ops::compare::CMPI;
-use ttir::ops::forms::BinaryOp;
+use ttir::ops::forms::{BinaryOp, UnaryOp};
 
 /// A row and its handler.
 type Entry = (&'static OpRow, Handler);
@@ -160,6 +160,9 @@ pub(crate) fn lower_elements(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         let registers = cx.registers(operand)?;
         differ |= registers.len() == count && registers.windows(2).all(|pair| pair[0] < pair[1]);
     }
+    if let Some(from) = Byte::of(&elems).filter(|_| differ) {
+        return convert_bytes(cx, op, (&elems, from), emit);
+    }
     let mut known: FxHashMap<u128, Value> = FxHashMap::default();
     if !differ {
         known.reserve(count);
@@ -178,6 +181,21 @@ pub(crate) fn lower_elements(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         made.push(result);
         Ok(result)
     })
+}
+
+/// Converts elements of 8 bits, neighbours in one word together where the target does.
+fn convert_bytes(cx: &mut Cx<'_>, op: Op, (elems, from): (&Elems<'_>, Byte), emit: Emit) -> Result<()> {
+    let registers = cx.registers(UnaryOp::new(cx.module, op).src())?;
+    let mut results: Vec<Value> = Vec::with_capacity(registers.len());
+    while let Some(rest) = registers.get(results.len()..).filter(|rest| !rest.is_empty()) {
+        let mut groups = TOGETHER.into_iter().filter_map(|count| rest.get(..count));
+        match groups.find_map(|x| cx.element(|ctx| convert_together(ctx, elems, from, x))) {
+            Some(converted) => results.extend(converted),
+            None => results.push(cx.element(|ctx| emit(ctx, elems, &rest[..1]))?),
+        }
+    }
+    cx.set_registers(op, results);
+    Ok(())
 }
 
 /// Up to four values as one word, which other values do not give where there are as many.

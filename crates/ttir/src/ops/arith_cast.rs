@@ -135,27 +135,29 @@ fn int_to_float(args: &EvalArgs<'_>, wide: f64, narrow: f32) -> Option<u64> {
 /// Float to signed integer.
 pub static FPTOSI: OpRow = row(
     "arith.fptosi",
-    "Float to signed integer, toward zero. Undefined out of range and for NaN.",
+    "Float to signed integer, toward zero. What does not fit is held at the ends of the type, or of 16 bits, whose low \
+     half a byte is. Undefined for NaN.",
     FLOAT_TO_INT.0,
     FLOAT_TO_INT.1,
     |a, x| {
-        let value = float_value(a.operand_types[0].as_float()?, x[0]).trunc();
+        let value = float_value(a.operand_types[0].as_float()?, x[0]);
         let bits = int_bits(a.result_type);
-        let limit = 2f64.powi(bits as i32 - 1);
-        let fits = if bits == 1 { (-1.0..=1.0).contains(&value) } else { value >= -limit && value < limit };
-        fits.then(|| truncate(bits, value as i64 as u64))
+        let most = i64::MAX >> (64 - bits.max(16));
+        (!value.is_nan()).then(|| truncate(bits, (value as i64).clamp(!most, most) as u64))
     },
 );
 /// Float to unsigned integer.
 pub static FPTOUI: OpRow = row(
     "arith.fptoui",
-    "Float to unsigned integer, toward zero. Undefined out of range and for NaN.",
+    "Float to unsigned integer, toward zero. What does not fit is held at the ends of the type, or of 16 bits, whose low \
+     half a byte is. Undefined for NaN.",
     FLOAT_TO_INT.0,
     FLOAT_TO_INT.1,
     |a, x| {
-        let value = float_value(a.operand_types[0].as_float()?, x[0]).trunc();
+        let value = float_value(a.operand_types[0].as_float()?, x[0]);
         let bits = int_bits(a.result_type);
-        (value >= 0.0 && value < 2f64.powi(bits as i32)).then_some(value as u64)
+        let most = u64::MAX >> (64 - bits.max(16));
+        (!value.is_nan()).then(|| truncate(bits, (value as u64).min(most)))
     },
 );
 

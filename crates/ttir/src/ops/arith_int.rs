@@ -211,32 +211,31 @@ pub static XORI: OpRow = row(
 .with_neutral(|ty| neutral(ty, |_| 0));
 
 fn shift(args: &EvalArgs<'_>, amount: u64, apply: impl Fn(u32) -> u64) -> Option<u64> {
-    let amount = u32::try_from(amount).ok().filter(|&amount| amount < bits(args))?;
-    wrap(args, apply(amount))
+    wrap(args, apply(u32::try_from(amount).map_or(64, |amount| amount.min(64))))
 }
 
 /// Left shift.
 pub static SHLI: OpRow = row(
     "arith.shli",
-    "Left shift. Undefined when the amount reaches the width.",
+    "Left shift. An amount of the width or more gives zero.",
     INDEX,
-    |a, x| shift(a, x[1], |n| x[0] << n),
+    |a, x| shift(a, x[1], |n| x[0].checked_shl(n).unwrap_or(0)),
     Some(fold_add),
 );
 /// Arithmetic right shift.
 pub static SHRSI: OpRow = row(
     "arith.shrsi",
-    "Right shift that repeats the sign. Undefined when the amount reaches the width.",
+    "Right shift that repeats the sign. An amount of the width or more leaves the sign alone.",
     N,
-    |a, x| shift(a, x[1], |n| (signed(a, x[0]) >> n) as u64),
+    |a, x| shift(a, x[1], |n| (signed(a, x[0]) >> n.min(63)) as u64),
     Some(fold_add),
 );
 /// Logical right shift.
 pub static SHRUI: OpRow = row(
     "arith.shrui",
-    "Right shift that fills with zeros. Undefined when the amount reaches the width.",
+    "Right shift that fills with zeros. An amount of the width or more gives zero.",
     N,
-    |a, x| shift(a, x[1], |n| x[0] >> n),
+    |a, x| shift(a, x[1], |n| x[0].checked_shr(n).unwrap_or(0)),
     Some(fold_add),
 );
 /// Signed maximum.

@@ -278,6 +278,15 @@ impl ElementTarget for Lanes {
         Abilities { division: Division::Undefined, ..lanes::ABILITIES }
     }
 
+    fn to_int(&self, b: &mut FunctionBuilder<'_>, signed: bool, value: Value, ty: Type) -> Value {
+        if ty.lane_bits() == 16 {
+            // Instructions hold numbers at the ends of 32 bits.
+            let row = if signed { &llir::intrinsics::FPTOSI_SAT } else { &llir::intrinsics::FPTOUI_SAT };
+            return b.intrinsic(row, ty, &[value]);
+        }
+        b.cast(if signed { llir::Op::FPTOSI } else { llir::Op::FPTOUI }, value, ty)
+    }
+
     fn has_arithmetic(&self, kind: FloatKind) -> bool {
         kind == FloatKind::F16
     }

@@ -16,7 +16,8 @@ mod tensormap;
 
 use crate::intrinsics::{self, Row};
 use elementwise::{
-    Abilities, Approximation, ElementTarget, Math, MathMachine, MinMax, Rounding, mul_high_by_widening,
+    Abilities, Approximation, Byte, ConvertBytes, ElementTarget, Math, MathMachine, MinMax, Rounding,
+    mul_high_by_widening,
 };
 use instruction::Instruction;
 use ir::{FloatKind, Module, Op};
@@ -385,6 +386,10 @@ impl ElementTarget for Lanes {
         value: Value,
     ) -> Option<Value> {
         convert::one(b, self.capability, formats, rounding, value)
+    }
+
+    fn bytes_converter(&self, from: Byte, to: FloatKind) -> Option<ConvertBytes> {
+        convert::has_bytes(self.capability, from, to).then_some(convert::bytes)
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::compute::Compute;
 use ir::{FloatKind, Type, Value};
-use ttir::ops::arith_cast::{TRUNCF, UITOFP};
+use ttir::ops::arith_cast::{EXTF, TRUNCF, UITOFP};
 use ttir::ops::arith_float::{ADDF, MULF};
 use ttir::ops::arith_int::{ADDI, ANDI, MINUI, SUBI};
 use ttir::ops::compare::CmpIPredicate;
@@ -64,6 +64,20 @@ impl Compute<'_> {
                 let format = Small::of(to)?;
                 let codes =
                     [get(self, 1, 32)?, get(self, 0, 32)?].map(|value| self.small_code(format, value));
+                Some(self.joined(codes, format.step, 2 * format.step))
+            }
+            (["rn", "satfinite", to, from @ ("f16x2" | "bf16x2")], 1) => {
+                let format = Small::of(to)?;
+                let kind = if *from == "f16x2" { FloatKind::F16 } else { FloatKind::BF16 };
+                let pair = get(self, 0, 32)?;
+                let codes = [0, 16].map(|at| {
+                    let half = self.shifted_right(pair, at);
+                    let half = self.resized(half, 16);
+                    let half = self.float(half, kind);
+                    let value = self.cast(&EXTF, half, Type::float(FloatKind::F32));
+                    let value = self.bits_of(value);
+                    self.small_code(format, value)
+                });
                 Some(self.joined(codes, format.step, 2 * format.step))
             }
             (["rn", "f16x2", from], 1) => {

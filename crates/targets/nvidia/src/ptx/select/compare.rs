@@ -1,7 +1,7 @@
 //! Comparisons and choices.
 
 use super::cast::float_word;
-use super::{Handler, Outcome, Part, Selector};
+use super::{Handler, Outcome, Part, Selector, integer};
 use crate::ptx::machine::{Class, Operand, Reg};
 use crate::ptx::shape::shape;
 use llir::{FloatCompare, InstData, IntCompare, Op, Payload, Scalar};
@@ -78,6 +78,9 @@ fn packs_select(s: &Selector<'_>, data: &InstData) -> bool {
 }
 
 fn select(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome {
+    if let Some(shift) = integer::guarded_shift(s, data) {
+        return integer::shift_by_any(s, shift, part, to);
+    }
     let (mut first, mut second) = (1, 2);
     let condition = match s.inverted(data.operands[0]) {
         Some(inverted) => {

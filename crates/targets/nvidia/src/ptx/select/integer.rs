@@ -2,7 +2,7 @@
 
 use super::{Handler, Outcome, Part, Selector, as_int, is_op};
 use crate::ptx::machine::{Class, Operand, Reg};
-use llir::{InstData, Op, Payload, Value};
+use llir::{InstData, IntCompare, Op, Payload, Value, intrinsics};
 
 /// Mnemonics for 16, 32 and 64 bits, and what 8-bit operands are widened with.
 struct Row {
@@ -219,16 +219,80 @@ fn logic(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome 
     Ok(())
 }
 
-/// Shifts count with 32 bits whatever they shift.
 fn shift(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome {
+    let by = data.operands[1];
+    let by = if data.op == Op::ASHR { unheld(s, by, data.ty.lane_bits()).unwrap_or(by) } else { by };
+    let by = s.shift_count(by, part);
+    shift_by(s, data, by, part, to)
+}
+
+/// Shifts count with 32 bits whatever they shift.
+fn shift_by(s: &mut Selector<'_>, data: &InstData, by: Operand, part: Part, to: Reg) -> Outcome {
     let row = row(data.op)?;
     let a = extended(s, data, 0, part, row.extend);
-    let by = s.shift_count(data.operands[1], part);
     s.push(name(data)?, &[to], &[a, by]);
     Ok(())
 }
 
+/// The amount of which the lesser of itself and the width less one is taken, for shifts that repeat the sign.
+fn unheld(s: &Selector<'_>, by: Value, bits: u32) -> Option<Value> {
+    let data = s.func.defining(by).filter(|_| bits <= 32)?;
+    let most = Some(i64::from(bits) - 1);
+    match (data.op, &data.operands[..]) {
+        (Op::CALL, [amount, limit]) => {
+            let Payload::Callee(callee) = data.payload else { return None };
+            let is_least = s.module.callee(callee).intrinsic == Some(&intrinsics::UMIN);
+            (is_least && as_int(s.func, *limit) == most).then_some(*amount)
+        }
+        (Op::SELECT, [holds, amount, limit]) => {
+            let is_below = s.is_compared(*holds, IntCompare::Ult, *amount, i64::from(bits) - 1);
+            (is_below && as_int(s.func, *limit) == most).then_some(*amount)
+        }
+        _ => None,
+    }
+}
+
+/// The shift in a choice that gives zero where the amount is the width or more, and the amount.
+pub(super) fn guarded_shift<'a>(s: &Selector<'a>, choice: &InstData) -> Option<(&'a InstData, Value)> {
+    let &[fits, shifted, zero] = &choice.operands[..] else { return None };
+    let most = i64::from(choice.ty.lane_bits()) - 1;
+    let shift = s.func.defining(shifted).filter(|shift| [Op::SHL, Op::LSHR].contains(&shift.op))?;
+    let masked = s.func.defining(shift.operands[1]).filter(|masked| masked.op == Op::AND)?;
+    let amount = masked.operands[0];
+    let is_guard = s.is_compared(fits, IntCompare::Ule, amount, most)
+        && as_int(s.func, masked.operands[1]) == Some(most)
+        && is_zero(s, zero);
+    is_guard.then_some((shift, amount))
+}
+
+/// A shift by any amount: instructions of PTX count amounts above the width as the width (PTX ISA, `shl` and `shr`).
+pub(super) fn shift_by_any(
+    s: &mut Selector<'_>,
+    (shift, amount): (&InstData, Value),
+    part: Part,
+    to: Reg,
+) -> Outcome {
+    let by = match s.ty(amount).lane_bits() {
+        64 => {
+            let by = s.part(amount, part);
+            let held = s.temp("min.u64", Class::B64, &[by, Operand::Int(64)]);
+            s.temp("cvt.u32.u64", Class::B32, &[held])
+        }
+        _ => s.shift_count(amount, part),
+    };
+    shift_by(s, shift, by, part, to)
+}
+
 impl Selector<'_> {
+    /// Whether a truth value is this comparison of a value with a number.
+    fn is_compared(&self, holds: Value, how: IntCompare, value: Value, number: i64) -> bool {
+        self.func.defining(holds).is_some_and(|data| {
+            matches!(data.payload, Payload::IntCompare(compare) if compare == how)
+                && data.operands[0] == value
+                && as_int(self.func, data.operands[1]) == Some(number)
+        })
+    }
+
     /// The number of bits to shift by, in 32 bits.
     pub(super) fn shift_count(&mut self, value: Value, part: Part) -> Operand {
         let bits = self.ty(value).lane_bits();
