@@ -34,6 +34,8 @@ static ROLES: Machine = Machine { name: "roles", roles: Roles::Asked, ..BULK };
 
 /// Fewer registers than two dots of 64 rows and columns need, and shared memory for many programs.
 static TIGHT: Machine = Machine { name: "tight", lane_registers: 64, sm_shared_bytes: 256 << 10, ..RUNS };
+/// Asynchronous copies, and shared memory for as many programs as registers allow.
+static ROOMY: Machine = Machine { name: "roomy", sm_shared_bytes: 256 << 10, ..WARP };
 
 /// Two groups of warps that run loops with dots half an iteration apart: 64 rows and columns with sums of 32 halves in
 /// two parts, larger ones in four.
@@ -57,6 +59,7 @@ fn named(name: &str) -> &'static Machine {
         &WIDE,
         &RUNS,
         &TIGHT,
+        &ROOMY,
         &APART,
     ];
     all.into_iter().find(|machine| machine.name == name).unwrap_or_else(|| panic!("no machine {name}"))

@@ -65,11 +65,17 @@ struct Wait {
     room: u64,
 }
 
-/// What a walk through a block knows. Places are even numbers; what moves gets the odd one in front of where it goes.
+/// Where an operation stands: its place, an even number, or where it moved the odd one in front of where it went; and
+/// how many moved before it, as several may go to one place.
+type Place = (usize, usize);
+
+/// What a walk through a block knows.
 #[derive(Default)]
 struct Walk {
     /// Operations since the last effect.
-    places: FxHashMap<Op, usize>,
+    places: FxHashMap<Op, Place>,
+    /// How many operations moved.
+    moved: usize,
     /// Those of them that all warps wait at, in order.
     waits: Vec<Wait>,
     /// Blocks that are not computed again where they are wanted, each with the number of uses to come.
@@ -87,7 +93,7 @@ impl Walk {
                 self.places.clear();
                 self.waits.clear();
             } else {
-                self.places.insert(op, place);
+                self.places.insert(op, (place, 0));
                 if !self.waits.is_empty() && is_load_of_block(module, op) {
                     self.raise(module, op);
                 }
@@ -140,9 +146,10 @@ impl Walk {
         }
         let Some((wait, to)) = target else { return };
         for op in slice.into_iter().chain([load]) {
-            if self.places[&op] > to {
+            if self.places[&op].0 > to {
                 module.move_before(wait, op);
-                self.places.insert(op, to - 1);
+                self.moved += 1;
+                self.places.insert(op, (to - 1, self.moved));
             }
         }
     }
@@ -155,7 +162,8 @@ impl Walk {
             let makers = module.operands(op).iter().filter_map(|&value| module.def_op(value));
             for maker in makers.collect::<Vec<_>>() {
                 // What stands in front of all waits, or in another block, is there already.
-                let Some(&place) = self.places.get(&maker).filter(|&&place| place >= first) else { continue };
+                let place = self.places.get(&maker).map(|&(place, _)| place);
+                let Some(place) = place.filter(|&place| place >= first) else { continue };
                 if !can_move(module, maker) {
                     fixed = fixed.max(Some(place));
                 } else if !slice.contains(&maker) {

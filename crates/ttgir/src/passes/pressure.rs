@@ -46,6 +46,11 @@ impl Pressure<'_> {
         self.found.iter().filter(|(_, words)| *words > limit).map(|(block, _)| *block).collect()
     }
 
+    /// The most in a block.
+    pub(in crate::passes) fn most_in(&self, block: Block) -> u64 {
+        self.found.iter().find(|(of, _)| *of == block).map_or(0, |(_, words)| *words)
+    }
+
     /// Goes through a block from its end, where others hold `around` registers meanwhile.
     fn block(&mut self, block: Block, around: u64) -> u64 {
         let module = self.module;

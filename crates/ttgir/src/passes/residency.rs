@@ -87,6 +87,12 @@ impl Residency {
         self.sm_registers / SM_PARTS / of_warp * SM_PARTS
     }
 
+    /// How many programs an SM holds that need so many registers, and how many that need `less` fewer.
+    pub(super) fn programs_with_less(&self, words: u64, less: u64) -> [u64; 2] {
+        [words, words.saturating_sub(less)]
+            .map(|words| self.resident_warps((words + BESIDES).min(self.lane_registers)) / self.warps)
+    }
+
     /// Whether an SM holds as many programs of a loop if it takes so many registers more, all counted exactly.
     pub(super) fn stays_with(&self, module: &Module, op: Op, more: u64) -> bool {
         let words = words_at_once(module, op) + BESIDES;

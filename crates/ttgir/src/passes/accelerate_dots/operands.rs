@@ -7,10 +7,11 @@ use crate::ops::convert::{self, ConvertLayoutOp};
 use crate::ops::shared::{MEMDESC_TRANS, MemdescTransOp, allocate_with};
 use crate::types::memdesc_type;
 use crate::{BasisList, Encoding, replace_encoding, shape_per_block};
-use ir::{Builder, Module, Op, Value};
+use ir::{Builder, Module, Op, Traits, Value};
+use rustc_hash::FxHashSet;
 use ttir::ops::descriptor::DescriptorAccessOp;
 use ttir::ops::shape::TransOp;
-use ttir::types::{elem, elem_bytes, shape};
+use ttir::types::{elem, elem_bytes, is_tensor, shape};
 
 /// What stands behind conversions.
 pub(super) fn behind_conversions(module: &Module, mut value: Value) -> Value {
@@ -33,28 +34,50 @@ pub(super) fn is_as_loaded(module: &Module, dot: Op, value: Value) -> bool {
     }
 }
 
-/// Whether a value is loaded by a descriptor.
-fn is_box_load(module: &Module, value: Value) -> bool {
-    module.def_op(value).is_some_and(|def| DescriptorAccessOp::load(module, def).is_some())
-}
-
-/// The dimensions of a value in the order in which its producer runs through them, the fastest first.
+/// The dimensions of a value in the order in which its producer runs through them, the fastest first: a load, or what
+/// computes element by element from one, whose lanes hold what the load gives them.
 pub(super) fn natural_order(module: &Module, value: Value) -> Vec<u32> {
     let value = behind_conversions(module, value);
-    let rank = shape(module.ty(value)).len() as u32;
-    let row_major = || (0..rank).rev().collect::<Vec<u32>>();
-    if is_box_load(module, value) {
-        return row_major();
+    let from_load = order_of_load(module, value, &mut FxHashSet::default());
+    let own = || Encoding::of(module.ty(value)).map(Encoding::order);
+    from_load.or_else(own).unwrap_or_else(|| row_major(shape(module.ty(value)).len()))
+}
+
+/// The order of the load that a value is computed from element by element, of the one of most bytes where there are
+/// several.
+fn order_of_load(module: &Module, value: Value, seen: &mut FxHashSet<Value>) -> Option<Vec<u32>> {
+    let value = behind_conversions(module, value);
+    let (op, block) = (module.def_op(value)?, shape(module.ty(value)));
+    if DescriptorAccessOp::load(module, op).is_some() {
+        return Some(row_major(block.len()));
     }
-    if let Some(trans) = TransOp::def(module, value)
-        && is_box_load(module, behind_conversions(module, trans.src()))
-    {
-        // The fastest dimension of the source is its last.
+    if is_block_load(module, op) {
+        return Encoding::of(module.ty(value)).map(Encoding::order);
+    }
+    if let Some(trans) = TransOp::of(module, op) {
+        // The fastest dimension of the source is where the permutation puts it.
         let place =
             |dim: u32| trans.order().iter().position(|&from| from as u32 == dim).map_or(dim, |at| at as u32);
-        return row_major().into_iter().map(place).collect();
+        let order = order_of_load(module, trans.src(), seen)?;
+        return Some(order.into_iter().map(place).collect());
     }
-    Encoding::of(module.ty(value)).map_or_else(row_major, Encoding::order)
+    if !module.has(op, Traits::ELEMENTWISE) {
+        return None;
+    }
+    let is_whole = |&operand: &Value| is_tensor(module.ty(operand)) && shape(module.ty(operand)) == block;
+    let mut operands: Vec<Value> = module
+        .operands(op)
+        .iter()
+        .copied()
+        .filter(is_whole)
+        .filter(|&operand| seen.insert(operand))
+        .collect();
+    operands.sort_by_key(|&operand| std::cmp::Reverse(elem_bytes(elem(module.ty(operand)))));
+    operands.into_iter().find_map(|operand| order_of_load(module, operand, seen))
+}
+
+fn row_major(rank: usize) -> Vec<u32> {
+    (0..rank as u32).rev().collect()
 }
 
 /// Which operand of a dot something is.

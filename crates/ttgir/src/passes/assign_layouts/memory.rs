@@ -31,7 +31,8 @@ pub(crate) fn access(module: &Module, op: Op, axis: &AxisTable, widest: u64) -> 
     let mask = access.mask().map(|mask| axis.info(module, mask));
     let masked = |dim: usize| mask.as_ref().map_or(u64::MAX, |mask| mask.sure_constancy(dim));
     let aligned = axis.aligned_run(module, pointer, dim);
-    let constancy = info.constancy.iter().enumerate().map(|(dim, &run)| run.min(masked(dim))).collect();
+    // What has the same address if numbers have the sign that is expected is loaded again all the same.
+    let constancy = (0..shape.len()).map(|dim| info.sure_constancy(dim).min(masked(dim))).collect();
     let bytes = elem_bytes(pointee(ty)?);
     let width = module.row(op).access?;
     let most = match width {

@@ -49,7 +49,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
         let over_groups = loops_over_groups(module, function);
         let mut room = Room::of(module, function, &context);
         if !over_groups {
-            read_again(module, function, limit, &mut room);
+            read_again(module, function, limit, &mut room, &context);
         }
         let tight = Pressure::of(module, function).blocks_above(limit);
         if !tight.is_empty() && room.is_enough() {
@@ -86,6 +86,9 @@ struct Room {
     /// Bytes of the buffers.
     used: u64,
     most: u64,
+    /// Bytes of a multiprocessor, and those of each program that it keeps.
+    sm: u64,
+    kept: u64,
 }
 
 impl Room {
@@ -96,7 +99,12 @@ impl Room {
         let used = buffer_bytes(module, function);
         let of_each = u64::from(machine.sm_shared_bytes) / programs;
         let most = of_each.saturating_sub(u64::from(machine.reserved_shared_bytes));
-        Room { used, most: most.min(u64::from(machine.shared_bytes)) }
+        Room {
+            used,
+            most: most.min(u64::from(machine.shared_bytes)),
+            sm: u64::from(machine.sm_shared_bytes),
+            kept: u64::from(machine.reserved_shared_bytes),
+        }
     }
 
     fn is_enough(&self) -> bool {
@@ -108,6 +116,11 @@ impl Room {
         let fits = self.used + bytes + SCRATCH <= self.most;
         self.used += if fits { bytes } else { 0 };
         fits
+    }
+
+    /// How many programs a multiprocessor has shared memory for, if each has so many bytes more.
+    fn programs(&self, more: u64) -> u64 {
+        self.sm / (self.used + more + SCRATCH + self.kept)
     }
 }
 

@@ -9,13 +9,18 @@
 //! ```
 //!
 //! An operand of 16 rows and 512 columns of bf16 takes 128 registers of each lane where all warps need its rows, and
-//! would take them throughout. Those of most registers go first, until the loop needs no more than there are.
+//! would take them throughout. Those of most registers go first, until the loop needs no more than there are. Where
+//! each iteration waits for all that it copies, other programs on the SM are what hides that: operands go as well if
+//! more programs share it then (decoding with heads of 128: 16 rows are 32 of 135 registers).
 
 use super::Room;
 use crate::Encoding;
+use crate::ops::async_copy::{ASYNC_COPY, AsyncWaitOp};
 use crate::ops::shared::{allocate_with, load_from};
 use crate::passes::accelerate_dots::swizzled;
+use crate::passes::context::Context;
 use crate::passes::pressure::{Pressure, words};
+use crate::passes::residency::Residency;
 use crate::types::memdesc_type;
 use ir::{Block, Builder, Module, Op, Traits, Value};
 use ttir::ops::control::FOR;
@@ -26,19 +31,34 @@ use ttir::types::{elem, elem_bytes, numel, shape};
 const PART: u64 = 3;
 
 /// Lets the loops of a function that need more registers than `limit` read operands from shared memory.
-pub(super) fn read_again(module: &mut Module, function: Op, limit: u64, room: &mut Room) {
+pub(super) fn read_again(module: &mut Module, function: Op, limit: u64, room: &mut Room, context: &Context) {
     for around in module.walk(function).into_iter().filter(|&op| module.is(op, &FOR)).collect::<Vec<_>>() {
         let block = module.entry_of(around);
         let mut operands = operands(module, block, around);
-        operands.retain(|&value| PART * words(module, value) > limit);
         operands.sort_by_key(|&value| std::cmp::Reverse(words(module, value)));
+        let waits = waits_for_all(module, block);
         for value in operands {
             let bytes = numel(module.ty(value)) as u64 * elem_bytes(elem(module.ty(value)));
-            if Pressure::of(module, function).blocks_above(limit).contains(&block) && room.take(bytes) {
+            let own = words(module, value);
+            let needed = Pressure::of(module, function).most_in(block);
+            let is_short = PART * own > limit && needed > limit && room.take(bytes);
+            let mut lets_more_in = || {
+                let [with, without] = Residency::of(module, context).programs_with_less(needed, own);
+                let is_more = without.min(room.programs(bytes)) > with.min(room.programs(0));
+                waits && is_more && room.take(bytes)
+            };
+            if is_short || lets_more_in() {
                 keep_in_memory(module, value);
             }
         }
     }
+}
+
+/// Whether an iteration copies blocks, and waits for all copies that are under way.
+fn waits_for_all(module: &Module, body: Block) -> bool {
+    let copies = module.ops(body).any(|op| module.is(op, &ASYNC_COPY));
+    let mut waits = module.ops(body).filter_map(|op| AsyncWaitOp::of(module, op)).map(AsyncWaitOp::num);
+    copies && waits.any(|num| num == 0)
 }
 
 /// What dots of a loop alone use, that is brought into their layout in front of it.
