@@ -9,8 +9,9 @@
 //! hundred times longer than others, and masked-off lanes of a softmax are all of this kind. See [`Power`].
 
 use super::builder::{Builder, Rounded};
+use super::exponential_quarters::{self, Given};
 use super::short;
-use super::{Elem, exponential_quarters, exponential_table};
+use super::{Elem, exponential_table};
 use llir::{FloatCompare, IntCompare, Value};
 
 /// `(exp(r) - 1 - r) / r^2` on |r| <= ln(2)/2.
@@ -271,6 +272,9 @@ pub(super) fn exp_of(b: &mut Builder<'_, '_>, x: Value) -> Value {
         let x = b.at_most(x, range.1);
         return exponential_table::exp(b, x);
     }
+    if exponential_quarters::serves(b) {
+        return exponential_quarters::exp(b, x, Given::Any);
+    }
     let x = within(b, x, range);
     let power = Power::of(b, x, std::f64::consts::LOG2_E);
     let r = reduce_ln2(b, x, power.n.float);
@@ -284,7 +288,7 @@ pub(super) fn exp_nonpositive(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
         return exponential_table::exp(b, x[0]);
     }
     if exponential_quarters::serves(b) {
-        return exponential_quarters::exp(b, x[0]);
+        return exponential_quarters::exp(b, x[0], Given::Nonpositive);
     }
     let x = b.at_least(x[0], format(b).exp_range.0);
     let power = Power::small(b, x, std::f64::consts::LOG2_E);
@@ -338,6 +342,9 @@ pub(super) fn exp2(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
         let x = b.at_most(x[0], range.1);
         return exponential_table::exp2(b, x);
     }
+    if exponential_quarters::serves(b) {
+        return exponential_quarters::exp2(b, x[0], Given::Any);
+    }
     let x = within(b, x[0], range);
     let power = Power::of(b, x, 1.0);
     let r = b.fsub(x, power.n.float);
@@ -351,7 +358,7 @@ pub(super) fn exp2_nonpositive(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
         return exponential_table::exp2(b, x[0]);
     }
     if exponential_quarters::serves(b) {
-        return exponential_quarters::exp2(b, x[0]);
+        return exponential_quarters::exp2(b, x[0], Given::Nonpositive);
     }
     let x = b.at_least(x[0], format(b).exp2_range.0);
     let power = Power::small(b, x, 1.0);

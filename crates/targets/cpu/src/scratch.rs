@@ -6,11 +6,19 @@ use std::cell::Cell;
 /// Alignment of a scratch: a cache line, and the widest vector.
 const ALIGN: usize = 64;
 
+/// A page, and where in one a scratch begins. A load waits for a store in front of it that has the same place within a
+/// page, as if it were to the same address. Arrays of some size begin at the front of a page, or a line behind it, and
+/// so do their rows where these are powers of two: loops that read a row and write scratch, or the other way round,
+/// are then half a page apart.
+const PAGE: usize = 4096;
+const START: usize = PAGE / 2;
+
 /// The size of a large page: what is this large is aligned to it, and asks the system for such pages.
 const LARGE_PAGE: usize = 2 << 20;
 
 /// A block of memory of the global allocator.
 struct Block {
+    /// [`START`] behind where the allocation begins, but for no bytes.
     start: *mut u8,
     bytes: usize,
     /// The launch whose notes it holds; 0 for none.
@@ -21,20 +29,24 @@ impl Block {
     const EMPTY: Block = Block { start: std::ptr::without_provenance_mut(ALIGN), bytes: 0, launch: 0 };
 
     fn new(bytes: usize) -> Option<Block> {
+        let layout = Block::layout(bytes)?;
         // SAFETY: the size is not zero: it is larger than that of an empty block.
-        let start = unsafe { alloc(Block::layout(bytes)?) };
-        if start.is_null() {
+        let begin = unsafe { alloc(layout) };
+        if begin.is_null() {
             return None;
         }
         if bytes >= LARGE_PAGE {
             // SAFETY: whole pages of this block. A refusal is no harm.
-            unsafe { libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE) };
+            unsafe { libc::madvise(begin.cast(), layout.size(), libc::MADV_HUGEPAGE) };
         }
-        Some(Block { start, bytes, launch: 0 })
+        // SAFETY: the allocation has a page more than `bytes`.
+        Some(Block { start: unsafe { begin.add(START) }, bytes, launch: 0 })
     }
 
+    /// A page more than the bytes.
     fn layout(bytes: usize) -> Option<Layout> {
-        Layout::from_size_align(bytes, if bytes >= LARGE_PAGE { LARGE_PAGE } else { ALIGN }).ok()
+        let align = if bytes >= LARGE_PAGE { LARGE_PAGE } else { PAGE };
+        Layout::from_size_align(bytes.checked_add(PAGE)?, align).ok()
     }
 }
 
@@ -42,7 +54,7 @@ impl Drop for Block {
     fn drop(&mut self) {
         if let (1.., Some(layout)) = (self.bytes, Block::layout(self.bytes)) {
             // SAFETY: made by `new` with this layout.
-            unsafe { dealloc(self.start, layout) };
+            unsafe { dealloc(self.start.sub(START), layout) };
         }
     }
 }
@@ -61,7 +73,7 @@ pub(crate) fn with<R>(
 ) -> Option<R> {
     let mut block = KEPT.replace(Block::EMPTY);
     if block.bytes < bytes {
-        let more = bytes.checked_next_multiple_of(4096)?;
+        let more = bytes.checked_next_multiple_of(PAGE)?;
         drop(std::mem::replace(&mut block, Block::EMPTY));
         block = Block::new(more)?;
     }

@@ -280,6 +280,62 @@ fn quotients_by_one_number_are_rounded_like_any() {
     }
 }
 
+#[test]
+fn powers_by_their_sum_are_rounded_like_any_quotient() {
+    // The powers of a softmax, their sum, and what both are together, each in rows of its own.
+    let reduce = |to: &str, from: &str, op: &str| {
+        format!(
+            "    {to} = \"tt.reduce\"({from}) <{{axis = 0 : i32}}> ({{
+    ^bb0(%l: f32, %m: f32):
+      %c = {op} %l, %m : f32
+      tt.reduce.return %c : f32
+    }}) : (tensor<{BLOCK}xf32>) -> f32\n"
+        )
+    };
+    let body = reduce("%max", "%x", "arith.maxnumf")
+        + &format!(
+            "    %maxes = tt.splat %max : f32 -> tensor<{BLOCK}xf32>
+    %less = arith.subf %x, %maxes : tensor<{BLOCK}xf32>
+    %e = math.exp %less : tensor<{BLOCK}xf32>\n"
+        )
+        + &reduce("%sum", "%e", "arith.addf")
+        + &format!(
+            "    %sums = tt.splat %sum : f32 -> tensor<{BLOCK}xf32>
+    %q = arith.divf %e, %sums : tensor<{BLOCK}xf32>
+    tt.store %there, %q, %mask : tensor<{BLOCK}x!tt.ptr<f32>>
+    %far = arith.constant dense<{BLOCK}> : tensor<{BLOCK}xi32>
+    %behind = tt.addptr %there, %far : tensor<{BLOCK}x!tt.ptr<f32>>, tensor<{BLOCK}xi32>
+    tt.store %behind, %e, %mask : tensor<{BLOCK}x!tt.ptr<f32>>
+    %further = tt.addptr %behind, %far : tensor<{BLOCK}x!tt.ptr<f32>>, tensor<{BLOCK}xi32>
+    tt.store %further, %sums, %mask : tensor<{BLOCK}x!tt.ptr<f32>>"
+        );
+    let mut random = Random(5);
+    // Powers of all sizes down to zero; rows with infinities or NaN have sums that are NaN, one power alone is one.
+    let ranges = [0.0, 1.0, 60.0, 300.0];
+    let specials = [None, Some(f32::INFINITY), Some(f32::NEG_INFINITY), Some(f32::NAN)];
+    for arch in processors() {
+        let kernel = Kernel::with_arch(&row_kernel("0xFF800000", &body), arch);
+        for (range, special) in ranges.into_iter().flat_map(|range| specials.map(|special| (range, special)))
+        {
+            for length in [BLOCK, 781, 9, 1] {
+                let mut x: Vec<f32> = (0..BLOCK).map(|_| random.float() * range).collect();
+                x[length / 2] = special.unwrap_or(x[length / 2]);
+                let mut out = vec![-7.5f32; 3 * BLOCK];
+                kernel.run([1, 1, 1], &[at(&mut x), at(&mut out), length as u64]);
+                for i in 0..length {
+                    let (got, power, sum) = (out[i], out[BLOCK + i], out[2 * BLOCK + i]);
+                    let want = power / sum;
+                    let least = f32::MIN_POSITIVE * 2f32.powi(24);
+                    let apart = got.to_bits().abs_diff(want.to_bits());
+                    let same = apart == 0 || power < least && apart == 1 || got.is_nan() && want.is_nan();
+                    assert!(same, "{arch}: {length}, {range}: {power:e} / {sum:e}: {got:e} {want:e}");
+                }
+                assert!(out[length..BLOCK].iter().all(|&rest| rest == -7.5), "{arch}: {length}");
+            }
+        }
+    }
+}
+
 /// A kernel `(x, out)` over a matrix, whose rows are reduced.
 fn rows_kernel(rows: usize, columns: usize, op: &str) -> String {
     format!(

@@ -20,12 +20,14 @@
 //! Where [`Operands::takes_amx`] says so, the same operands are multiplied by the tile registers of AMX ([`amx`]).
 
 pub mod amx;
+mod few_rows;
 mod kernel;
 mod panels;
 mod quads;
 mod row_sums;
 mod transpose;
 
+pub use few_rows::{Along, Element, FewRows, MOST_ROWS};
 pub use panels::{PanelPlan, PanelSpec};
 pub use quads::interleave_quads;
 pub use transpose::{Transpose, interleave_pairs, interleave_panels};

@@ -12,6 +12,8 @@ use std::ops::{Deref, DerefMut};
 pub(crate) struct Assumed {
     /// Remainders that do not wrap around, with what to take away from their dividend.
     pub(crate) no_wrap: FxHashMap<IrValue, Value>,
+    /// Quotients that are one number in all lanes.
+    pub(crate) quotients: FxHashMap<IrValue, Value>,
     /// Divisors that serve by their inverses.
     pub(crate) inverses: FxHashMap<IrValue, Value>,
     /// Where stores of full vectors go past the caches: how many elements lead to the first aligned one.

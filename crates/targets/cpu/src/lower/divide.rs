@@ -8,11 +8,15 @@
 //! `q` and `r` are as good as `x`; for all others the group is there a second time, with divisions. Infinities, NaN,
 //! and zeros with their sign are `q` itself: there `e` is NaN or zero. Where `x` is so small that `e` is denormal
 //! (below 2^-102 in binary32) the last place may differ by one.
+//!
+//! Where the dividend is known to be neither infinite nor a zero with a sign, as the powers that a softmax divides by
+//! their sum, nothing but these three multiplications is needed.
 
+use super::element;
 use super::emitter::Emitter;
 use super::error::Result;
 use super::plan::{Group, Root};
-use ir::Value as IrValue;
+use ir::{Op, Value as IrValue};
 use llir::{Flags, FloatCompare, Type, Value, intrinsics};
 use rustc_hash::FxHashMap;
 use ttir::ops::arith_float::DIVF;
@@ -47,13 +51,13 @@ impl Emitter<'_> {
     }
 
     /// What the quotients of a group are divided by, where that is one number for all elements and its inverse is
-    /// better: where divisions of the widest vectors are slow, and not beside elementary functions, which take the
-    /// multipliers while a divider works beside them.
+    /// better: where divisions of the widest vectors are slow, or three multiplications are all, and not beside
+    /// elementary functions, which take the multipliers while a divider works beside them.
     fn shared_divisors(&self, group: &Group) -> Vec<IrValue> {
         let module = self.module;
         let is_plain = |root: &Root| matches!(root, Root::Store(_) | Root::Keep(..));
         let elements: i64 = group.shape.iter().product();
-        if !self.machine.has_avx512
+        if !self.machine.has_fma
             || elements < LEAST * i64::from(self.machine.lanes())
             || !group.roots.iter().all(is_plain)
             || group.long_members(module) > 0
@@ -61,13 +65,26 @@ impl Emitter<'_> {
             return Vec::new();
         }
         let quotients = group.members.iter().filter(|&&op| module.is(op, &DIVF));
-        let mut divisors: Vec<IrValue> = quotients.map(|&op| BinaryOp::new(module, op).rhs()).collect();
+        let quotients: Vec<BinaryOp<'_>> = quotients.map(|&op| BinaryOp::new(module, op)).collect();
+        let pays = |divisor: IrValue| {
+            let mut dividends = quotients.iter().filter(|quotient| quotient.rhs() == divisor);
+            self.machine.has_avx512 || dividends.all(|quotient| self.is_fraction(quotient.lhs()))
+        };
+        let mut divisors: Vec<IrValue> =
+            quotients.iter().map(|quotient| quotient.rhs()).filter(|&divisor| pays(divisor)).collect();
         let is_wide = |value: &IrValue| {
             ttir::types::elem(module.ty(*value)).as_float().is_some_and(|kind| kind.bits() >= 32)
         };
         divisors.retain(|value| SplatOp::def(module, *value).is_some() && is_wide(value));
         divisors.dedup();
         divisors
+    }
+
+    /// Whether every element of a block is known to be zero, without a sign, or not above one by more than rounding
+    /// errors, or NaN.
+    fn is_fraction(&self, value: IrValue) -> bool {
+        let power = self.module.def_op(value).and_then(|op| element::exp_of_nonpositive(self.module, op));
+        power.is_some()
     }
 
     /// Whether the inverse of a divisor serves.
@@ -81,18 +98,24 @@ impl Emitter<'_> {
         self.b.and(is_enough, is_bounded)
     }
 
-    /// A quotient by its divisor's inverse, put right by the remainder.
-    pub(crate) fn corrected(&mut self, dividend: Value, divisor: Value, inverse: Value) -> Value {
+    /// A quotient by its divisor's inverse, put right by the remainder: `of` is the operation, given its operands.
+    pub(crate) fn corrected(&mut self, of: Op, [dividend, divisor]: [Value; 2], inverse: Value) -> Value {
         let ty = self.b.ty(dividend);
+        let is_fraction = self.is_fraction(BinaryOp::new(self.module, of).lhs());
         let flags = self.b.set_float_flags(Flags::NONE);
         let inverse = self.b.splat(inverse, ty.lanes());
         let product = self.b.fmul(dividend, inverse);
         let negated = self.b.fneg(product);
         let remainder = self.b.intrinsic(&intrinsics::FMA, ty, &[negated, divisor, dividend]);
         let better = self.b.intrinsic(&intrinsics::FMA, ty, &[remainder, inverse, product]);
-        let zero = self.b.zero(ty);
-        let differs = self.b.fcmp(FloatCompare::One, remainder, zero);
+        let result = if is_fraction {
+            better
+        } else {
+            let zero = self.b.zero(ty);
+            let differs = self.b.fcmp(FloatCompare::One, remainder, zero);
+            self.b.select(differs, better, product)
+        };
         self.b.set_float_flags(flags);
-        self.b.select(differs, better, product)
+        result
     }
 }

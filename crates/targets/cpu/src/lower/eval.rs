@@ -264,7 +264,7 @@ impl Chunks<'_, '_> {
         if module.is(op, &DIVF)
             && let Some(&inverse) = self.assumed.inverses.get(&BinaryOp::new(module, op).rhs())
         {
-            return Ok(Val::Vector(self.corrected(vectors[0], vectors[1], inverse)));
+            return Ok(Val::Vector(self.corrected(op, [vectors[0], vectors[1]], inverse)));
         }
         self.apply(op, &vectors, Zeros::Signed).map(Val::Vector)
     }

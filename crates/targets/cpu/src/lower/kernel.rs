@@ -59,7 +59,9 @@ pub(crate) fn lower(
     super::fp64_dots::widen_operands(&mut module, kernel);
     super::carried_reductions::shrink(&mut module, kernel);
     let moves = super::induction::simplify(&mut module, kernel);
-    match lower_kernel(&module, kernel, moves, &Subtarget::new(machine), options) {
+    let machine = Subtarget::new(machine);
+    super::sums_of_products::to_dots(&mut module, &machine, kernel);
+    match lower_kernel(&module, kernel, moves, &machine, options) {
         Ok(made) => {
             let Made { module: out, name, params, scratch, kept, notes, kept_blocks } = made;
             Ok(Lowered { module: out, name, params, scratch, notes, kept_blocks, source: module, kept })

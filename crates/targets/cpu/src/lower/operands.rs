@@ -4,7 +4,7 @@ use super::subtarget::Subtarget;
 use super::types;
 use crate::dot::Operands;
 use ir::{FloatKind, Type as IrType, Value as IrValue};
-use ttir::ops::dot::{DotOp, MatmulOp};
+use ttir::ops::dot::{self, DotOp, MatmulOp};
 use ttir::ops::forms::UnaryOp;
 use ttir::ops::shape::TransOp;
 use ttir::ops::{arith_cast, constant};
@@ -12,6 +12,11 @@ use ttir::ops::{arith_cast, constant};
 /// What a dot is added to.
 pub(crate) fn added_to(module: &ir::Module, op: ir::Op) -> Option<IrValue> {
     DotOp::of(module, op).map(|dot| dot.c())
+}
+
+/// Makes a dot that multiplies binary32 as such.
+pub(crate) fn build_dot(builder: &mut ir::Builder<'_>, operands: [IrValue; 3]) -> IrValue {
+    builder.build(&dot::DOT, &operands, &[])
 }
 
 /// The matrix that an operand is, and whether it is turned.

@@ -100,7 +100,12 @@ impl Emitter<'_> {
 
     /// Whether a remainder of a range by a scalar stays below it over the whole block, and then how much less than its
     /// dividend it is.
-    fn no_wrap(&mut self, op: Op, lanes: u32, assumed: &Assumed) -> Result<Option<(Value, Value)>> {
+    pub(crate) fn no_wrap(
+        &mut self,
+        op: Op,
+        lanes: u32,
+        assumed: &Assumed,
+    ) -> Result<Option<(Value, Value)>> {
         let module = self.module;
         let two = BinaryOp::new(module, op);
         let (dividend, divisor) = (two.lhs(), two.rhs());

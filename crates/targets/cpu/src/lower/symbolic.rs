@@ -19,8 +19,8 @@ const RULES: [(&OpRow, Rule); 17] = [
     (&arith_int::SUBI, |cx, _, _, x| Ok(cx.difference(&x[0], &x[1]))),
     (&arith_int::MULI, |cx, _, _, x| Ok(cx.product(&x[0], &x[1]).or_else(|| cx.product(&x[1], &x[0])))),
     (&arith_int::SHLI, |cx, _, _, x| Ok(cx.shifted(&x[0], &x[1]))),
-    (&arith_int::DIVSI, |cx, _, _, x| cx.quotient(&x[0], &x[1])),
-    (&arith_int::DIVUI, |cx, _, _, x| cx.quotient(&x[0], &x[1])),
+    (&arith_int::DIVSI, |cx, op, _, x| cx.quotient(op, &x[0], &x[1])),
+    (&arith_int::DIVUI, |cx, op, _, x| cx.quotient(op, &x[0], &x[1])),
     (&arith_int::REMSI, |cx, op, _, x| cx.remainder(op, &x[0], &x[1])),
     (&arith_int::REMUI, |cx, op, _, x| cx.remainder(op, &x[0], &x[1])),
     (&arith_int::ANDI, |cx, _, e, x| Ok(if is_mask(e) { cx.both(&x[0], &x[1]) } else { None })),
@@ -132,7 +132,10 @@ impl Chunks<'_, '_> {
         super::value::split_digits(&linear, &lanes, size, |var| self.range(var))
     }
 
-    fn quotient(&mut self, a: &Val, by: &Val) -> Result<Option<Val>> {
+    fn quotient(&mut self, op: Op, a: &Val, by: &Val) -> Result<Option<Val>> {
+        if let Some(&quotient) = self.assumed.quotients.get(&self.module.result(op, 0)) {
+            return Ok(Some(Val::Uniform(quotient)));
+        }
         let Some(((linear, lanes), _)) = self.digits_of(a, by) else { return Ok(None) };
         let Val::Affine(affine) = a else { return Ok(None) };
         let base = self.int_like(affine.base, 0);

@@ -38,12 +38,24 @@ impl Emitter<'_> {
     pub(crate) fn walk(&mut self, group: &Group) -> Result<()> {
         self.passes.group += 1;
         let nest = self.nest_of(group);
+        match self.quotients(group, &nest)? {
+            Some(quotients) => self.one_of_two(
+                quotients.serve,
+                |cx| cx.walk_runs(group, nest.clone(), &quotients),
+                |cx| cx.walk_whole(group, &nest),
+            ),
+            None => self.walk_whole(group, &nest),
+        }
+    }
+
+    /// The same without a look at quotients.
+    fn walk_whole(&mut self, group: &Group, nest: &Nest) -> Result<()> {
         let plain = Assumed::default();
         match self.inverses(group)? {
-            None => self.walk_unwrapped(group, &nest, &plain),
+            None => self.walk_unwrapped(group, nest, &plain),
             Some((serve, inverses)) => self.one_of_two(
                 serve,
-                |cx| cx.walk_unwrapped(group, &nest, &Assumed { inverses, ..Assumed::default() }),
+                |cx| cx.walk_unwrapped(group, nest, &Assumed { inverses, ..Assumed::default() }),
                 |cx| cx.run(group, nest.plain(), &plain),
             ),
         }

@@ -100,6 +100,29 @@ impl Chunks<'_, '_> {
         self.rest(&tail, (full, end), Vec::new()).map(|_| ())
     }
 
+    /// Part of a group of stores of one dimension: whole chunks as far as masks hold, then what is left.
+    pub(crate) fn stretch(
+        &mut self,
+        run: &Run<'_>,
+        bounds: Option<&Bounds>,
+        [start, end]: [Value; 2],
+        extent: Value,
+    ) -> Result<()> {
+        let unroll = run.unroll(self.module, self.machine);
+        let step = run.innermost().step * unroll;
+        let held = self.b.intrinsic(&intrinsics::SMIN, Type::I64, &[end, extent]);
+        let length = self.b.sub(held, start);
+        let zero = self.b.i64(0);
+        let length = self.b.intrinsic(&intrinsics::SMAX, Type::I64, &[length, zero]);
+        let whole = self.b.i64(-step);
+        let length = self.b.and(length, whole);
+        let full = self.b.add(start, length);
+        let inside = bounds.map_or_else(|| run.clone(), |bounds| bounds.inside(run));
+        self.inner(&inside, (start, full), unroll, Vec::new())?;
+        let tail = Run { limit: Some(end), ..run.clone() };
+        self.rest(&tail, (full, end), Vec::new()).map(|_| ())
+    }
+
     /// The chunks of the innermost loop that run one by one, of one register each: few elements are left, and code for
     /// several would be as long again.
     fn rest(&mut self, run: &Run<'_>, range: (Value, Value), partials: Accumulators) -> Result<Accumulators> {

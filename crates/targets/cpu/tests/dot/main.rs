@@ -1,5 +1,6 @@
 //! The dot kernels and packing functions against plain loops, on random operands.
 
+mod few_rows;
 mod groups;
 #[path = "../native/mod.rs"]
 mod native;

@@ -8,7 +8,7 @@ use super::super::scratch::{Buffer, Panels};
 use super::super::types;
 use super::keys::{self, Kept};
 use super::slice::Slice;
-use super::{DotLoop, PanelDot, Side};
+use super::{DotLoop, InPlace, PanelDot, Side};
 use crate::dot::Transpose;
 use ir::{Block, Type as IrType, Value as IrValue};
 use llir::{IntCompare, Op as Inst, Purity, Type, Value, intrinsics};
@@ -36,6 +36,8 @@ struct Lookup {
     first: Value,
     /// Groups from those of one block of iterations to the next.
     stride: Value,
+    /// Whether no rows follow that would share what is not there yet, where that may be.
+    is_last: Option<Value>,
 }
 
 impl Emitter<'_> {
@@ -48,10 +50,16 @@ impl Emitter<'_> {
         let starts = self.begin_sums(dot_loop, inits, &accumulators, (start, end))?;
         let iterations = self.b.i64(i64::from(dot_loop.iterations));
         let stride = self.b.mul(step, iterations);
-        let lookups = self.lookups(dot_loop, end, start, stride)?;
+        let mut lookups = self.lookups(dot_loop, end, start, stride)?;
         let place = Place { repeats: None, ..self.here() };
         let after = self.in_region(place, |cx| {
-            let panels: Vec<[u64; 2]> = dot_loop.dots.iter().map(|dot| cx.panels_of(dot)).collect();
+            let panels: Vec<[u64; 3]> =
+                dot_loop.dots.iter().map(|dot| cx.panels_of(dot, dot_loop.iterations)).collect();
+            for ((dot, lookups), &places) in dot_loop.dots.iter().zip(&mut lookups).zip(&panels) {
+                if let [_, Some(lookup)] = lookups {
+                    cx.pack_aside(dot, lookup, places);
+                }
+            }
             let blocks = (0..args.len()).filter(|&index| ttir::types::is_tensor(module.ty(args[index])));
             let places: FxHashMap<usize, &Buffer> = blocks.zip(&accumulators).collect();
             let mut first = cx.scalars_of(inits)?;
@@ -69,15 +77,27 @@ impl Emitter<'_> {
             let before = cx.b.mul(before, step);
             let last = cx.b.add(iterations.first, before);
             for ((dot, lookups), packed) in dot_loop.dots.iter().zip(&lookups).zip(&panels) {
-                let mut shifts = [None; 2];
-                for (index, lookup) in lookups.iter().enumerate() {
-                    shifts[index] =
-                        cx.pack_shared((dot, index), &iterations, packed[index], lookup.as_ref(), number)?;
-                }
                 let c = &places[&dot.carried];
+                let shift = cx.pack_shared((dot, 0), &iterations, packed[0], lookups[0].as_ref(), number)?;
+                let is_last = lookups[1].as_ref().and_then(|lookup| lookup.is_last);
+                let branch = match &dot.in_place {
+                    Some(in_place) => {
+                        let branch = is_last.map(|is_last| cx.b.begin_if(is_last));
+                        cx.run_in_place((dot, in_place), &iterations, *packed, (shift, count), c)?;
+                        let Some(mut branch) = branch else { continue };
+                        cx.b.begin_else(&mut branch, &[]);
+                        Some(branch)
+                    }
+                    None => None,
+                };
+                let more = cx.pack_shared((dot, 1), &iterations, packed[1], lookups[1].as_ref(), number)?;
                 let number = (starts == Starts::Zero).then_some(number);
                 let steps = cx.steps_of(dot, (block, last), count)?;
-                cx.multiply_panels(dot, *packed, (shifts, lookups), c, (steps, number))?;
+                let [a, b, _] = *packed;
+                cx.multiply_panels(dot, [a, b], ([shift, more], lookups), c, (steps, number))?;
+                if let Some(branch) = branch {
+                    cx.b.end_if(branch, &[]);
+                }
             }
             next.push(cx.b.add(number, one));
             Ok(cx.b.end_for(opened, &next))
@@ -101,7 +121,8 @@ impl Emitter<'_> {
         let is_free = |&init: &IrValue| {
             !ttir::types::is_tensor(module.ty(init)) || super::super::operands::is_zero(module, init)
         };
-        let has_kernels = dot_loop.dots.iter().all(|dot| dot.plan.from_either().is_some());
+        let has_kernel = |dot: &PanelDot| dot.plan.from_either().is_some() && dot.in_place.is_none();
+        let has_kernels = dot_loop.dots.iter().all(has_kernel);
         if !has_kernels || !inits.iter().all(is_free) {
             self.fill(inits, accumulators)?;
             return Ok(Starts::Sums);
@@ -113,15 +134,33 @@ impl Emitter<'_> {
         Ok(Starts::Zero)
     }
 
-    /// Where the panels of a dot are.
-    fn panels_of(&mut self, dot: &PanelDot) -> [u64; 2] {
-        let sizes = [dot.a_bytes(), dot.b_bytes()];
+    /// Where the panels of a dot are, and what is not kept: panels, or the table of an operand that is multiplied where
+    /// it lies.
+    fn panels_of(&mut self, dot: &PanelDot, iterations: u32) -> [u64; 3] {
+        let is_packed = dot.in_place.as_ref().is_none_or(|in_place| in_place.is_shared);
+        let sizes = [dot.a_bytes(), if is_packed { dot.b_bytes() } else { 0 }];
         let place = |(side, bytes): (&Side, u64)| match &side.kept {
             Some(kept) => kept.panels,
             None => self.arena.bytes(bytes),
         };
         let mut places = dot.sides.iter().zip(sizes).map(place);
-        [(); 2].map(|()| places.next().expect("two operands"))
+        let [a, b] = [(); 2].map(|()| places.next().expect("two operands"));
+        let aside = match dot.in_place_bytes(iterations) {
+            Some(bytes) => self.arena.bytes(bytes),
+            None if dot.packs_aside() => self.arena.bytes(dot.b_bytes()),
+            None => 0,
+        };
+        [a, b, aside]
+    }
+
+    /// Lets panels that are not kept go to a place of their own, the same for all blocks of iterations, which stays in
+    /// a near cache.
+    fn pack_aside(&mut self, dot: &PanelDot, lookup: &mut Lookup, [_, kept, aside]: [u64; 3]) {
+        let Some(is_last) = lookup.is_last.filter(|_| dot.in_place.is_none()) else { return };
+        let [first, stride] = [(aside - kept) / u64::from(dot.spec.operands.bytes()), 0]
+            .map(|number| self.b.i64(number as i64));
+        lookup.first = self.b.select(is_last, first, lookup.first);
+        lookup.stride = self.b.select(is_last, stride, lookup.stride);
     }
 
     /// Looks whether the panels of earlier programs serve, and notes what those of this one are made of.
@@ -140,17 +179,27 @@ impl Emitter<'_> {
         let blocks = self.b.intrinsic(&intrinsics::SMAX, Type::I64, &[blocks, one]);
         let mut lookups = Vec::new();
         for dot in &dot_loop.dots {
-            let [a, b] = [0, 1].map(|index| match &dot.sides[index].kept {
-                Some(kept) => self.lookup(kept, dot.block_elements(index), blocks).map(Some),
-                None => Ok(None),
-            });
+            let kept = dot.sides[1].kept.as_ref().filter(|_| dot.limits[0].is_some());
+            let is_last = kept.map(|_| self.are_last_rows(dot));
+            let mut both =
+                [(0, None), (1, is_last)].into_iter().map(|(index, looks)| match &dot.sides[index].kept {
+                    Some(kept) => self.lookup(kept, dot.block_elements(index), (blocks, looks)).map(Some),
+                    None => Ok(None),
+                });
+            let [a, b] = [(); 2].map(|()| both.next().expect("two operands"));
             lookups.push([a?, b?]);
         }
         Ok(lookups)
     }
 
-    /// Looks for the panels of one operand: so many blocks of so many groups of elements.
-    fn lookup(&mut self, kept: &Kept, elements: u64, blocks: Value) -> Result<Lookup> {
+    /// Looks for the panels of one operand: so many blocks of so many groups of elements. Where a condition is given
+    /// and holds, it does no more than look.
+    fn lookup(
+        &mut self,
+        kept: &Kept,
+        elements: u64,
+        (blocks, looks): (Value, Option<Value>),
+    ) -> Result<Lookup> {
         let notes = self.b.i64(kept.notes as i64);
         let notes = self.b.offset(self.frame.scratch, notes);
         for (number, &key) in kept.keys.iter().enumerate() {
@@ -163,7 +212,8 @@ impl Emitter<'_> {
         let [sought, keys, room] =
             [kept.sought(), kept.keys.len() as u64, kept.blocks].map(|number| self.b.i64(number as i64));
         let slots = self.b.sdiv(room, blocks);
-        let args = [notes, sought, keys, slots, blocks];
+        let no = self.b.bool(false);
+        let args = [notes, sought, keys, slots, blocks, looks.unwrap_or(no)];
         let found = self.call_text(&[keys::search()], keys::SEARCH, Type::I64, &args, Purity::Impure);
         let found = found.expect("a slot is answered");
         let (zero, all) = (self.b.i64(0), self.b.i64(-1));
@@ -180,7 +230,8 @@ impl Emitter<'_> {
         let stride = self.b.select(has_room, elements, zero);
         let first = self.b.mul(slot, blocks);
         let first = self.b.mul(first, stride);
-        Ok(Lookup { is_stale, is_same, first, stride })
+        let is_last = looks.map(|looks| self.b.and(looks, is_stale));
+        Ok(Lookup { is_stale, is_same, first, stride, is_last })
     }
 
     /// A scalar as 64 bits.
@@ -201,6 +252,23 @@ impl Emitter<'_> {
             let plan = plan::slice(cx.planning(), iterations.block, &dot_loop.moves.ops, None);
             cx.run_plan(&plan, |_, _| Ok(false))
         })
+    }
+
+    /// Multiplies a block of iterations whose right operand is not packed.
+    fn run_in_place(
+        &mut self,
+        (dot, in_place): (&PanelDot, &InPlace),
+        iterations: &Iterations,
+        [a, _, table]: [u64; 3],
+        (shift, count): (Option<Value>, Value),
+        c: &Buffer,
+    ) -> Result<()> {
+        let packing = Place { is_packing: true, ..self.here() };
+        let step = dot.spec.step;
+        self.each_iteration(&dot.sides[1].slice, iterations, (step, packing), |cx, done| {
+            cx.table_iteration((dot, in_place), iterations.block, (table, dot.spec.depth / step), done)
+        })?;
+        self.multiply_in_place((dot, in_place), [a, table], shift, c, count)
     }
 
     /// Packs an operand, unless an earlier program has; answers where its panels are, in groups of elements behind

@@ -59,12 +59,13 @@ impl Kept {
 
 /// Finds the slot of some keys, or gives one up for them.
 ///
-/// `i64 (ptr notes, i64 sought, i64 keys, i64 slots, i64 size)`: the slot where its panels are whole, its complement
-/// where they must be packed. Which slot is given up is random: programs often walk over more operands than there are
-/// slots, and then the oldest is the one that comes next. With no slots, everything is packed, and nothing is noted.
+/// `i64 (ptr notes, i64 sought, i64 keys, i64 slots, i64 size, i1 looks)`: the slot where its panels are whole, its
+/// complement where they must be packed. Who only looks is given -1 where there is none, and nothing is noted. Which
+/// slot is given up is random: programs often walk over more operands than there are slots, and then the oldest is the
+/// one that comes next. With no slots, everything is packed, and nothing is noted.
 pub(super) fn search() -> Definition {
     let text = format!(
-        "define internal i64 @{SEARCH}(ptr noalias %notes, i64 %sought, i64 %keys, i64 %room, i64 %size) noinline nounwind {{
+        "define internal i64 @{SEARCH}(ptr noalias %notes, i64 %sought, i64 %keys, i64 %room, i64 %size, i1 %looks) noinline nounwind {{
 entry:
   %size.p = getelementptr i64, ptr %notes, i64 2
   %size.old = load i64, ptr %size.p, align 8
@@ -89,7 +90,7 @@ start:
 slot:
   %s = phi i64 [ 0, %start ], [ %s.next, %differs ]
   %open = icmp slt i64 %s, %used
-  br i1 %open, label %look, label %miss
+  br i1 %open, label %look, label %end
 look:
   %s.keys = mul i64 %s, %keys
   %row = getelementptr i64, ptr %table, i64 %s.keys
@@ -113,6 +114,8 @@ differs:
   br label %slot
 found:
   ret i64 %s
+end:
+  br i1 %looks, label %none, label %miss
 miss:
   %next.p = getelementptr i64, ptr %notes, i64 1
   %old = load i64, ptr %next.p, align 8

@@ -69,7 +69,7 @@ fn mask_along_k(module: &Module, operand: IrValue, dim: usize) -> Option<IrValue
 }
 
 /// Whether a mask is a row or a column along a dimension of a matrix.
-fn is_along(module: &Module, mask: IrValue, dim: usize) -> bool {
+pub(super) fn is_along(module: &Module, mask: IrValue, dim: usize) -> bool {
     let shape = ttir::types::shape(module.ty(mask));
     shape.len() == 2 && shape[1 - dim] == 1 && shape[dim] > 1
 }
@@ -94,7 +94,7 @@ fn stores_of(module: &Module, block: IrValue) -> Option<Vec<Op>> {
 }
 
 /// The masks that all hold where an access happens.
-fn parts_of_mask(module: &Module, access: Op) -> Vec<IrValue> {
+pub(super) fn parts_of_mask(module: &Module, access: Op) -> Vec<IrValue> {
     let mut open: Vec<IrValue> = AccessOp::new(module, access).mask().into_iter().collect();
     let mut parts = Vec::new();
     while let Some(mask) = open.pop() {
@@ -154,6 +154,14 @@ impl Emitter<'_> {
 
     /// How many of so many rows or columns are seen, if the form of their mask tells: at least one.
     pub(super) fn seen(&mut self, mask: IrValue, size: u32) -> Option<Value> {
+        let count = self.rows_left(mask, size)?;
+        let [one, all] = [1, i64::from(size)].map(|number| self.b.i64(number));
+        let count = self.b.intrinsic(&intrinsics::SMIN, Type::I64, &[count, all]);
+        Some(self.b.intrinsic(&intrinsics::SMAX, Type::I64, &[count, one]))
+    }
+
+    /// The same, with all that lie behind these.
+    pub(super) fn rows_left(&mut self, mask: IrValue, size: u32) -> Option<Value> {
         let shape = ttir::types::shape(self.module.ty(mask));
         let dims = shape
             .iter()
@@ -171,9 +179,6 @@ impl Emitter<'_> {
             Ok(Val::Window(window)) if window.linear == Linear::default() => window.count,
             Ok(_) | Err(_) => None,
         });
-        let count = count.filter(|_| !forms.is_open)?;
-        let [one, all] = [1, i64::from(size)].map(|number| self.b.i64(number));
-        let count = self.b.intrinsic(&intrinsics::SMIN, Type::I64, &[count, all]);
-        Some(self.b.intrinsic(&intrinsics::SMAX, Type::I64, &[count, one]))
+        count.filter(|_| !forms.is_open)
     }
 }

@@ -7,23 +7,28 @@
 //! long and `B` is read from front to end. What the programs of one launch pack alike is packed once and kept
 //! ([`keys`]): programs that run one after the other on a thread often share an operand.
 //!
+//! A few rows multiply the right operand where it lies ([`in_place`]).
+//!
 //! The kernel stops before rows and columns that no store writes ([`limits`]).
 //!
 //! Legal where the loop has no effects, carries nothing but scalars and accumulators, and nobody reads an accumulator
 //! inside of it: the order of a `dot`'s sums is open. Any other loop stays as it is.
 
 mod emit;
+mod in_place;
 mod keys;
 mod limits;
 mod slice;
 mod tiles;
 
+pub(crate) use in_place::is_read_in_place;
 pub(crate) use tiles::Tiles;
 
 use super::scratch::Arena;
 use super::subtarget::Subtarget;
 use super::types;
 use crate::dot::{PanelPlan, PanelSpec};
+use in_place::InPlace;
 use ir::{Module, Op, Traits, Type as IrType, Value as IrValue};
 use keys::Kept;
 use limits::Depth;
@@ -56,6 +61,8 @@ struct PanelDot {
     limits: [Option<IrValue>; 2],
     /// Where both operands are zeros along k.
     depth: Option<Depth>,
+    /// How the right operand is multiplied without being packed.
+    in_place: Option<InPlace>,
 }
 
 /// One operand.
@@ -79,9 +86,15 @@ pub(crate) fn prepare(
         loops.filter_map(|op| find(module, machine, op).map(|found| (op, found))).collect();
     let mut left = keys::MOST_BYTES;
     for (op, dot_loop) in &mut found {
-        for side in dot_loop.dots.iter_mut().flat_map(|dot| &mut dot.sides) {
-            side.kept = keys::find(module, kernel, *op, (&side.slice, keys::Length::Fixed));
-            if let Some(kept) = &mut side.kept {
+        for dot in &mut dot_loop.dots {
+            for side in &mut dot.sides {
+                side.kept = keys::find(module, kernel, *op, (&side.slice, keys::Length::Fixed));
+            }
+            dot.settle_right();
+        }
+        dot_loop.lengthen();
+        for dot in &mut dot_loop.dots {
+            for kept in dot.sides.iter_mut().filter_map(|side| side.kept.as_mut()) {
                 kept.notes = arena.bytes(kept.note_bytes());
             }
         }
@@ -150,7 +163,8 @@ fn find(module: &Module, machine: &Subtarget, op: Op) -> Option<DotLoop> {
             false => [None; 2],
         };
         let depth = limits::find_depth(module, block, [a, b]).filter(|_| plan.steps().is_some());
-        found.push(PanelDot { carried, spec, plan, elem, sides, limits, depth });
+        let in_place = in_place::find(module, machine, &spec, b);
+        found.push(PanelDot { carried, spec, plan, elem, sides, limits, depth, in_place });
     }
     let moves = Slice::new(module, block, None, &scalars)?;
     Some(DotLoop { dots: found, iterations, moves })
@@ -166,7 +180,7 @@ fn accumulates(module: &Module, op: Op, args: &[IrValue], yields: &[IrValue]) ->
 }
 
 /// Operations that may run earlier or later, or twice.
-fn is_harmless(module: &Module, op: Op) -> bool {
+pub(crate) fn is_harmless(module: &Module, op: Op) -> bool {
     let row = module.row(op);
     let is_quiet = row.traits.has(Traits::PURE) || row.is(&program::ASSUME);
     let is_load = super::accesses::is_plain_load(module, op);
@@ -203,7 +217,49 @@ fn spec_of(module: &Module, machine: &Subtarget, op: Op) -> Option<(PanelSpec, I
     PanelPlan::choose(&spec).ok().map(|_| (spec, elem))
 }
 
+impl DotLoop {
+    /// Lets more iterations run at once where panels are not packed and the right operand lies along k: its rows are
+    /// read in longer runs.
+    fn lengthen(&mut self) {
+        let [dot] = &mut self.dots[..] else { return };
+        let Some(in_place) = dot.in_place.as_mut().filter(|in_place| in_place.is_along_depth()) else {
+            return;
+        };
+        let depth = in_place::DEPTH_OF_RUNS.max(dot.spec.depth);
+        let spec =
+            PanelSpec { depth, a_row_stride: dot.spec.a_row_stride - dot.spec.depth + depth, ..dot.spec };
+        let Ok(plan) = PanelPlan::choose(&spec) else { return };
+        in_place.set_a_row_stride(spec.a_row_stride);
+        self.iterations = depth / spec.step;
+        (dot.spec, dot.plan) = (spec, plan);
+    }
+}
+
 impl PanelDot {
+    /// Decides whether the right operand is kept once it is packed, and whether it is packed at all. Where all programs
+    /// multiply the same rows, no two of them share it.
+    fn settle_right(&mut self) {
+        let [a, b] = &mut self.sides;
+        if a.kept.as_ref().is_some_and(|kept| kept.keys.is_empty()) {
+            b.kept = None;
+        }
+        let Some(in_place) = &mut self.in_place else { return };
+        // One row is as fast whoever else has it.
+        if self.spec.m == 1 {
+            b.kept = None;
+        }
+        match (&b.kept, self.limits[0]) {
+            (None, _) => {}
+            (Some(_), Some(_)) => in_place.is_shared = true,
+            (Some(_), None) => self.in_place = None,
+        }
+    }
+
+    /// Whether panels of the right operand are kept by some programs and not by others.
+    fn packs_aside(&self) -> bool {
+        self.in_place.is_none() && self.sides[1].kept.is_some() && self.limits[0].is_some()
+    }
+
     /// Elements of a group that is multiplied at once: offsets of panels count such groups.
     fn group(&self) -> i64 {
         i64::from(self.spec.operands.group())
