@@ -17,7 +17,6 @@ use llir::{FuncId, FunctionBuilder, Location, Value, Values};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use std::rc::Rc;
-use ttgir::Encoding;
 use ttir::axis::AxisTable;
 
 /// Lowers one operation.
@@ -405,10 +404,10 @@ impl<'a> Cx<'a> {
     }
 }
 
-/// How many elements of a block share a 32-bit register where a loop or a branch carries it, if they do: those of
-/// operands of matrix instructions, which read such registers.
+/// How many elements of a block share a 32-bit register where a loop or a branch carries it, if they do: what is
+/// loaded, what matrix instructions read and the 16-bit sums that they give come in such registers, and others take
+/// fewer.
 fn carried_together(ty: ir::Type, count: usize) -> Option<usize> {
-    let Some(Encoding::DotOp { .. }) = Encoding::of(ty) else { return None };
     let element = ttir::types::elem(ty);
     let narrow = element.scalar_bits().filter(|bits| matches!(bits, 8 | 16))?;
     let each = 32 / narrow as usize;

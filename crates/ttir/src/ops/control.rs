@@ -100,7 +100,7 @@ pub static IF: OpRow = OpRow {
         }
         yields(module, op, 1, &results)
     }),
-    patterns: &[patterns::fold_if],
+    patterns: &[patterns::fold_if, patterns::sink_from_branches, patterns::drop_unused_results],
     ..IfOp::ROW
 };
 

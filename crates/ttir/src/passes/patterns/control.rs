@@ -1,8 +1,12 @@
-//! Conditions that are known, assertions that are repeated, loops that run not at all or once, values that a loop
-//! carries but never changes.
+//! Conditions that are known, steps that both branches end in, assertions that are repeated, loops that run not at all
+//! or once, values that a loop carries but never changes.
 //!
 //! ```text
 //! scf.if true { A } else { B }                          =>  A
+//! scf.if %c { scf.yield extf %a } else { scf.yield extf %b }
+//!                                                      =>  %x = scf.if %c { scf.yield %a } else { scf.yield %b }; extf %x
+//! scf.if %c { scf.yield %a, %b } …, its second result unused
+//!                                                      =>  scf.if %c { scf.yield %a } …
 //! scf.for %i = 5 to 5 step 1 iter_args(%x = %a) { … }   =>  %a
 //! scf.for %i = 0 to 4 step 8 iter_args(%x = %a) { A }   =>  A with 0 for %i and %a for %x
 //! tt.assert %c, "m" … tt.assert %c, "n"                 =>  tt.assert %c, "m"
@@ -12,7 +16,8 @@
 use crate::ops::arith_int::int_value;
 use crate::ops::control::{ForOp, IfOp};
 use crate::ops::debug::{ASSERT, AssertOp};
-use ir::{Block, Module, Op, OpInit, Value};
+use crate::types::{elem_bits, is_scalar, is_tensor, numel};
+use ir::{Block, Module, Op, OpInit, Traits, Type, Value};
 
 /// Moves the operations of a block in front of `op`, and puts what the block yields in place of `op`'s results.
 fn inline_block(module: &mut Module, op: Op, block: Block, args: &[Value]) {
@@ -39,6 +44,124 @@ pub(crate) fn fold_if(module: &mut Module, op: Op) -> bool {
         Some(block) => inline_block(module, op, block, &[]),
         None => module.erase(op),
     }
+    true
+}
+
+/// What both branches yield alike is used as it is, and what they make alike last is made behind them: once, and with
+/// fewer registers in use where they meet.
+pub(crate) fn sink_from_branches(module: &mut Module, op: Op) -> bool {
+    let branch = IfOp::new(module, op);
+    let Some(other) = branch.else_block() else { return false };
+    let ends = [branch.then_block(), other].map(|block| module.terminator(block));
+    let mut changed = false;
+    for (index, result) in module.results(op).to_vec().into_iter().enumerate() {
+        let yielded = ends.map(|end| module.operands(end)[index]);
+        if module.is_unused(result) {
+            continue;
+        }
+        if yielded[0] == yielded[1] {
+            module.replace_uses(result, yielded[0]);
+            changed = true;
+        } else if let Some(steps) = alike(module, op, yielded) {
+            sink(module, op, index, steps);
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// The same step at the end of both branches, and which of its operands they have of their own, if any.
+struct Alike {
+    steps: [Op; 2],
+    own: Option<usize>,
+}
+
+/// Finds the step by which both branches of `op` make what they yield, if nothing else uses what it makes, it only
+/// computes, and the branches differ in one operand at most, which has no more bits than the result.
+fn alike(module: &Module, op: Op, yielded: [Value; 2]) -> Option<Alike> {
+    let steps = [module.def_op(yielded[0])?, module.def_op(yielded[1])?];
+    let [first, second] = steps;
+    let is_own = |step: Op| module.is_inside(step, op) && module.only_user(module.result(step, 0)).is_some();
+    let is_same = module.is(second, module.row(first))
+        && module.results(first).len() == 1
+        && module.attrs(first) == module.attrs(second)
+        && module.extra(first) == module.extra(second)
+        && module.operands(first).len() == module.operands(second).len();
+    let only_computes = module.has(first, Traits::PURE) && module.regions(first).is_empty();
+    if !(is_same && only_computes && steps.into_iter().all(is_own)) {
+        return None;
+    }
+    let pairs = module.operands(first).iter().zip(module.operands(second)).enumerate();
+    let mut others = pairs.filter(|(_, (one, other))| one != other);
+    let Some((own, (&one, &other))) = others.next() else { return Some(Alike { steps, own: None }) };
+    let fits = module.ty(one) == module.ty(other) && bits(module.ty(one))? <= bits(module.ty(yielded[0]))?;
+    (fits && others.next().is_none()).then_some(Alike { steps, own: Some(own) })
+}
+
+/// Bits of a number, a pointer or a block of them.
+fn bits(ty: Type) -> Option<i64> {
+    (is_tensor(ty) || is_scalar(ty)).then(|| numel(ty) * i64::from(elem_bits(ty)))
+}
+
+/// Puts the step of the first branch behind `op`, which yields the operand that the branches differ in.
+fn sink(module: &mut Module, op: Op, index: usize, Alike { steps, own }: Alike) {
+    let [first, second] = steps;
+    let (result, made) = (module.result(op, index), module.result(first, 0));
+    let ends: Vec<Op> = IfOp::new(module, op).blocks().map(|block| module.terminator(block)).collect();
+    rename(module, result, made);
+    let Some(own) = own else {
+        // Made of values from outside alone.
+        module.move_before(op, first);
+        ends.into_iter().for_each(|end| module.set_operand(end, index, made));
+        module.erase(second);
+        return;
+    };
+    module.detach(first);
+    module.insert_after(op, first);
+    for (end, step) in ends.into_iter().zip(steps) {
+        let source = module.operands(step)[own];
+        module.set_operand(end, index, source);
+        module.set_ty(result, module.ty(source));
+    }
+    module.set_operand(first, own, result);
+    module.erase(second);
+}
+
+/// Branches stop yielding what nobody uses.
+pub(crate) fn drop_unused_results(module: &mut Module, op: Op) -> bool {
+    let results = module.results(op).to_vec();
+    let used: Vec<bool> = results.iter().map(|&result| !module.is_unused(result)).collect();
+    let branch = IfOp::new(module, op);
+    if branch.else_block().is_none() || !used.contains(&false) {
+        return false;
+    }
+    let keep = |values: &[Value]| -> Vec<Value> {
+        values.iter().zip(&used).filter(|(_, used)| **used).map(|(&value, _)| value).collect()
+    };
+    let (kept, blocks) = (keep(&results), branch.blocks().collect::<Vec<_>>());
+    let init = OpInit {
+        operands: [branch.condition()].into_iter().collect(),
+        results: kept.iter().map(|&value| module.ty(value)).collect(),
+        regions: 2,
+        ..OpInit::default()
+    };
+    let slim = module.create(module.row(op), init, module.loc(op));
+    module.insert_before(op, slim);
+    for (key, attr) in module.extra(op).to_vec() {
+        module.set_extra(slim, key, Some(attr));
+    }
+    for (index, block) in blocks.into_iter().enumerate() {
+        let end = module.terminator(block);
+        let yielded = keep(module.operands(end));
+        module.set_operands(end, &yielded);
+        let entry = module.add_block(module.region(slim, index));
+        module.splice_block(block, entry);
+    }
+    for (index, old) in kept.into_iter().enumerate() {
+        let new = module.result(slim, index);
+        rename(module, old, new);
+    }
+    module.erase(op);
     true
 }
 

@@ -14,8 +14,8 @@ mod shape;
 
 pub(crate) use compare::{known_comparison, narrow_comparison};
 pub(crate) use control::{
-    drop_repeated_assert, drop_unneeded_values, fold_if, forward_invariant_values, inline_single_iteration,
-    skip_empty_loop,
+    drop_repeated_assert, drop_unneeded_values, drop_unused_results, fold_if, forward_invariant_values,
+    inline_single_iteration, sink_from_branches, skip_empty_loop,
 };
 pub(crate) use external::power_of_constant;
 pub(crate) use flags::product_of_flags;
