@@ -442,3 +442,19 @@ def test_tensors_without_memory_inside_of_arguments_are_refused(interpret, launc
             assert kernel.warmup(argument, y, 16, grid=(1, )) is not None
         with pytest.raises((ValueError, triton.TritonError), match=f"{parameter}.*elements and no memory"):
             kernel[(1, )](argument, y, 16)
+
+
+@triton.jit
+def asks_by_truth(x_ptr, out_ptr, flag):
+    i = tl.arange(0, 16)
+    at = i[:, None] * 16 + i[None, :]
+    x = tl.load(x_ptr + at)
+    tl.store(out_ptr + at, tl.dot(x, x, allow_tf32=flag) + tl.sum(x, 1, keep_dims=flag))
+
+
+@pytest.mark.parametrize("flag", [True, False])
+@pytest.mark.filterwarnings("ignore:.*counts as true")
+def test_run_time_flags_count_as_true_where_the_reference_asks_by_truth(flag):
+    x, out = np.arange(256, dtype=np.float32).reshape(16, 16) % 7, np.empty((16, 16), np.float32)
+    asks_by_truth[(1, )](x, out, flag)
+    assert (out == x @ x + x.sum(1, keepdims=True)).all()

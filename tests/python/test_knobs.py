@@ -282,7 +282,9 @@ def test_a_listener_is_told_times_and_files(tmp_path):
         knobs.compilation.listener = lambda **facts: heard.append(facts)
         source = triton.compiler.ASTSource(triton.jit(hooked), {"out_ptr": "*i32", "VALUE": "constexpr"}, {"VALUE": 21})
         kernel = triton.compile(source, target=triton.backends.compiler.GPUTarget("cuda", 90, 32))
+        again = kernel.metadata_group
     times, files = heard[0]["times"], heard[0]["metadata_group"]
+    assert again == files
     assert isinstance(times, knobs.CompileTimes) and times.total >= times.total_lowering >= 0
     assert dataclasses.asdict(times)["lowering_stages"] == times.lowering_stages
     for stage in ("ttir", "ttgir", "ptx"):

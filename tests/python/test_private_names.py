@@ -125,6 +125,7 @@ def test_versions_of_ptx():
     with pytest.raises(RuntimeError, match="CUDA 10.0"):
         compiler.ptx_get_version("9.2")
     backend = triton.compiler.make_backend(GPUTarget("cuda", 90, 32))
+    assert backend.get_target_name(backend.parse_options({})) == "cuda:90"
     for given, feature in ((84, "+ptx84"), (92, "+ptx90")):
         options = backend.parse_options({"ptx_version": given})
         assert compiler.get_ptx_version_from_options(options, 90) == given and compiler.get_features(options, 90) == feature

@@ -203,6 +203,17 @@ def test_kernels_with_layouts_of_their_own_are_refused_when_they_are_used():
             use()
 
 
+def test_modules_of_gluon_that_share_modules():
+    import triton.experimental.gluon.language.amd.gfx1250.tdm as tdm
+    from triton.experimental.gluon.language.amd import cdna5, gfx1250
+    from triton.experimental.gluon.language.nvidia import ampere, blackwell, hopper, rubin
+    from triton.experimental.gluon.language.nvidia.blackwell import async_copy, mbarrier
+
+    assert gfx1250.async_copy is cdna5.async_copy and gfx1250.tdm is tdm is cdna5.tdm
+    assert mbarrier is hopper.mbarrier and async_copy is hopper.async_copy is ampere.async_copy
+    assert rubin.tma is blackwell.tma and rubin.clc is blackwell.clc and rubin.mbarrier is not hopper.mbarrier
+
+
 def test_arguments_are_bound_as_by_a_launch():
     bind = create_function_from_signature(add_one.signature, add_one.params, None)
     bound, found, options = bind(torch.zeros(16), 32, BLOCK=64, num_warps=8)

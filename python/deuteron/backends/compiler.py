@@ -116,6 +116,10 @@ class Backend(BaseBackend):
         given = {name: value for name, value in options.items() if name in known and value is not None}
         return Options(_core.default_options(self.target, given) if given else known)
 
+    def get_target_name(self, options):
+        """The target with the architecture of the options, as ``"cuda:90"``."""
+        return f"{self.target.backend}:{getattr(options, 'arch', None) or self.target.arch}"
+
     @staticmethod
     def pack_metadata(metadata):
         """What a launcher is handed of the metadata: warps, blocks of a cluster, bytes of shared memory."""

@@ -154,8 +154,7 @@ pub(crate) fn notify_listener(compiled: &Bound<'_, CompiledKernel>, kernel: &Ker
     let kwargs = PyDict::new(py);
     kwargs.set_item("src", compiled.getattr("src")?)?;
     kwargs.set_item("metadata", compiled.getattr("metadata")?.call_method0("_asdict")?)?;
-    let files = py.import("deuteron.compiler._files")?.call_method1("files_of", (compiled,))?;
-    kwargs.set_item("metadata_group", files)?;
+    kwargs.set_item("metadata_group", compiled.getattr("metadata_group")?)?;
     kwargs.set_item("times", knobs.getattr("CompileTimes")?.call1((front_end, stages, 0))?)?;
     kwargs.set_item("cache_hit", kernel.from_cache)?;
     listener.call((), Some(&kwargs)).map(drop)

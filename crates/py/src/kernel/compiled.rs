@@ -106,6 +106,12 @@ impl CompiledKernel {
         Ok(made.bind(py).clone())
     }
 
+    /// The paths of its stages and of its metadata by file name; they are written to a folder of the cache.
+    #[getter]
+    fn metadata_group<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("deuteron.compiler._files")?.call_method1("files_of", (slf,))
+    }
+
     /// The name of its symbol.
     #[getter]
     pub(crate) fn name(&self) -> &str {

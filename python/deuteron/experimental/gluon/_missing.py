@@ -106,6 +106,14 @@ _NAMES = {
 }
 
 
+#: Modules that a module has of another one, by the module that has them. Releases before 3.9 had those of `amd.gfx1250` as its own.
+_SHARED = {
+    "language.amd.gfx1250": ("language.amd.cdna5", "async_copy cluster mbarrier tdm"),
+    "language.nvidia.hopper": ("language.nvidia.ampere", "async_copy"),
+    "language.nvidia.blackwell": ("language.nvidia.hopper", "async_copy cluster mbarrier"),
+    "language.nvidia.rubin": ("language.nvidia.blackwell", "async_copy clc cluster tma"),
+}
+
 # The modules of the language that a module has the names of.
 _LANGUAGE = {"language": "...language", "language.extra": "...language.extra"}
 
@@ -157,3 +165,8 @@ def register(package):
         parent, _, last = name.rpartition(".")
         sys.modules[name] = module
         setattr(sys.modules[parent], last, module)
+    for path, (owner, names) in _SHARED.items():
+        for last in names.split():
+            module = getattr(sys.modules[f"{package}.{owner}"], last)
+            sys.modules[f"{package}.{path}.{last}"] = module
+            setattr(sys.modules[f"{package}.{path}"], last, module)
