@@ -12,7 +12,7 @@ use elementwise::{
     small_float,
 };
 use ir::{FloatKind, Op};
-use llir::{FunctionBuilder, Param, ParamAttributes, Type, Value, intrinsics};
+use llir::{FloatCompare, FunctionBuilder, Param, ParamAttributes, Type, Value, intrinsics};
 use maths::MathMachine;
 use ttir::ops::extern_call::{EXTERN_ELEMENTWISE, ExternElementwiseOp};
 use ttir::ops::forms::UnaryOp;
@@ -183,6 +183,37 @@ impl ElementTarget for Processor<'_> {
     }
 
     fn to_int(&self, b: &mut FunctionBuilder<'_>, signed: bool, value: Value, ty: Type) -> Value {
+        if ty.lanes() > 1 {
+            return lanes_to_int(b, signed, value, ty);
+        }
         b.intrinsic(if signed { &intrinsics::FPTOSI_SAT } else { &intrinsics::FPTOUI_SAT }, ty, &[value])
     }
+}
+
+/// Floats as integers, held at the ends of their type: numbers while they are floats, those above the greatest float
+/// that fits behind it. The intrinsics that do so are computed lane by lane. NaN becomes zero.
+fn lanes_to_int(b: &mut FunctionBuilder<'_>, signed: bool, value: Value, ty: Type) -> Value {
+    let (float, bits) = (b.ty(value), ty.lane_bits());
+    let digits = if float.lane_bits() == 64 { 53 } else { 24 };
+    let exponent = bits - u32::from(signed);
+    let above = 2f64.powi(exponent as i32);
+    let is_exact = exponent <= digits;
+    let most = if is_exact { above - 1.0 } else { above - 2f64.powi((exponent - digits) as i32) };
+    let [least, zero, most] = [if signed { -above } else { 0.0 }, 0.0, most].map(|end| b.float(float, end));
+    let is_number = b.fcmp(FloatCompare::Ord, value, value);
+    let number = b.select(is_number, value, zero);
+    let is_higher = b.fcmp(FloatCompare::Ogt, number, least);
+    let held = b.select(is_higher, number, least);
+    let is_lower = b.fcmp(FloatCompare::Olt, held, most);
+    let held = b.select(is_lower, held, most);
+    let wide = if bits < 32 { ty.with_scalar(Type::I32) } else { ty };
+    let is_plain = signed || bits < 32;
+    let whole = b.cast(if is_plain { llir::Op::FPTOSI } else { llir::Op::FPTOUI }, held, wide);
+    let whole = b.resize_unsigned(whole, ty);
+    if is_exact {
+        return whole;
+    }
+    let (greatest, is_above) = (u64::MAX >> (64 - exponent), b.fcmp(FloatCompare::Ogt, number, most));
+    let greatest = b.int(ty, greatest as i64);
+    b.select(is_above, greatest, whole)
 }
