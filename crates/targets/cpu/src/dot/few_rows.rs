@@ -3,15 +3,15 @@
 //! Packing a right operand reads, writes and reads it again, which pays where many rows meet it. A few rows multiply it
 //! faster than memory gives it, so that here it is read once, as it comes. A table says where each of its rows begins:
 //! a row is what lies side by side, elements of one step of `k` ([`Along::Columns`]) or of one column
-//! ([`Along::Depth`]). Elements of 16 bits are widened as they are read.
+//! ([`Along::Depth`]). Elements of 16 bits are widened as they are read, or multiplied in pairs.
 //!
-//! `A` is row-major with a constant stride, `C` too, both of binary32; every sum is added to what `C` holds. What is
-//! left out: masks. Rows that hang over an edge are handed over as copies.
+//! `A` is row-major with a constant stride, `C` too, both of binary32 but for pairs; every sum is added to what `C`
+//! holds. What is left out: masks. Rows that hang over an edge are handed over as copies.
 
 use std::fmt::Write as _;
 
 use super::VectorUnit;
-use super::kernel::PREFETCH;
+use super::kernel::{PREFETCH, bf16_intrinsic};
 use crate::dot::Definition;
 
 /// What lies side by side in `B`.
@@ -32,6 +32,10 @@ pub enum Element {
     Bf16,
     /// binary16.
     F16,
+    /// bf16 of both operands, of which an instruction multiplies and adds two neighbours along `k`. Steps of `k`,
+    /// those of `count` and the elements of a row of `A` are such pairs; the rows of the table are as for bf16. The
+    /// instruction takes denormal operands for zero, and makes zero of denormal sums.
+    Bf16Pairs,
 }
 
 /// One kernel.
@@ -72,7 +76,8 @@ impl FewRows {
             Along::Columns => n >= self.lanes(),
             Along::Depth => step >= self.lanes() && n >= PART,
         };
-        fits && m <= MOST_ROWS
+        let has_instruction = self.element != Element::Bf16Pairs || self.machine.has_bf16_pairs;
+        fits && has_instruction && m <= MOST_ROWS
     }
 
     /// The symbol, without `@`. Its type is `void (ptr a, ptr table, ptr c, i64 count, i64 rows)`: so many rows, from
@@ -87,6 +92,7 @@ impl FewRows {
             Element::F32 => "f32",
             Element::Bf16 => "bf16",
             Element::F16 => "f16",
+            Element::Bf16Pairs => "bf16x2",
         };
         format!("dn.few_rows.{along}.{element}.{m}x{n}x{step}.{a_row_stride}.{c_row_stride}")
     }
@@ -100,14 +106,16 @@ impl FewRows {
             Along::Columns => writer.by_columns(&symbol),
             Along::Depth => writer.by_depth(&symbol),
         }
-        let lanes = self.lanes();
-        let vector = &writer.vector;
-        let fma = format!("llvm.fma.v{lanes}f32");
-        let text = format!("declare {vector} @{fma}({vector}, {vector}, {vector})\n");
+        let (vector, lanes) = (&writer.vector, self.lanes());
+        let (instruction, operand) = match self.element {
+            Element::Bf16Pairs => (bf16_intrinsic(lanes), format!("<{} x bfloat>", 2 * lanes)),
+            _ => (format!("llvm.fma.v{lanes}f32"), vector.clone()),
+        };
+        let text = format!("declare {vector} @{instruction}({vector}, {operand}, {operand})\n");
         let ask = format!("declare void @{PREFETCH}(ptr, i32, i32, i32)\n");
         vec![
             Definition { symbol, text: writer.text },
-            Definition { symbol: fma, text },
+            Definition { symbol: instruction, text },
             Definition { symbol: PREFETCH.to_owned(), text: ask },
         ]
     }
@@ -117,13 +125,18 @@ impl FewRows {
         self.machine.vector_bytes / 4
     }
 
-    /// The type of an element of `B` in memory.
+    /// The type of an element of `B` in memory, or of a pair where these are neighbours.
     const fn memory(&self) -> &'static str {
-        match self.element {
-            Element::F32 => "float",
-            Element::Bf16 => "i16",
-            Element::F16 => "half",
+        match (self.element, self.along) {
+            (Element::F32, _) | (Element::Bf16Pairs, Along::Depth) => "float",
+            (Element::Bf16, _) | (Element::Bf16Pairs, Along::Columns) => "i16",
+            (Element::F16, _) => "half",
         }
+    }
+
+    /// Steps of `k` that are multiplied at once.
+    pub const fn group(&self) -> u32 {
+        if matches!(self.element, Element::Bf16Pairs) { 2 } else { 1 }
     }
 }
 
@@ -160,11 +173,25 @@ impl Writer<'_> {
         vec![("one", 1), ("more", most.min(self.spec.m))]
     }
 
-    /// A vector of `B`, as binary32.
-    fn load_b(&mut self, name: &str, pointer: &str) {
-        let (lanes, vector) = (self.spec.lanes(), self.vector.clone());
+    /// A vector of `B`, as binary32, or of pairs from its rows.
+    fn load_b(&mut self, name: &str, pointers: &[String]) {
+        let (lanes, vector, pointer) = (self.spec.lanes(), self.vector.clone(), &pointers[0]);
         self.line(&match self.spec.element {
             Element::F32 => format!("  %{name} = load {vector}, ptr {pointer}, align 4"),
+            Element::Bf16Pairs if pointers.len() == 1 => {
+                format!("  %{name} = load {vector}, ptr {pointer}, align 2")
+            }
+            Element::Bf16Pairs => format!(
+                "  %{name}.e = load <{lanes} x i16>, ptr {pointer}, align 2
+  %{name}.o = load <{lanes} x i16>, ptr {}, align 2
+  %{name}.l = zext <{lanes} x i16> %{name}.e to <{lanes} x i32>
+  %{name}.w = zext <{lanes} x i16> %{name}.o to <{lanes} x i32>
+  %{name}.h = shl <{lanes} x i32> %{name}.w, {}
+  %{name}.b = or <{lanes} x i32> %{name}.l, %{name}.h
+  %{name} = bitcast <{lanes} x i32> %{name}.b to {vector}",
+                pointers[1],
+                splat("i32", "16", lanes)
+            ),
             Element::Bf16 => format!(
                 "  %{name}.s = load <{lanes} x i16>, ptr {pointer}, align 2
   %{name}.w = zext <{lanes} x i16> %{name}.s to <{lanes} x i32>
@@ -179,16 +206,24 @@ impl Writer<'_> {
         });
     }
 
-    fn multiply_add(&mut self, result: &str, a: &str, b: &str, sum: &str) {
-        let v = self.vector.clone();
-        match self.spec.machine.has_fma {
-            true => {
-                let lanes = self.spec.lanes();
+    /// Adds products to a sum, or to nothing.
+    fn multiply_add(&mut self, result: &str, a: &str, b: &str, sum: Option<&str>) {
+        let (v, lanes) = (self.vector.clone(), self.spec.lanes());
+        match sum {
+            _ if self.spec.element == Element::Bf16Pairs => {
+                let (pairs, symbol) = (format!("<{} x bfloat>", 2 * lanes), bf16_intrinsic(lanes));
+                let sum = sum.unwrap_or("zeroinitializer");
                 self.line(&format!(
-                    "  %{result} = call {v} @llvm.fma.v{lanes}f32({v} %{a}, {v} %{b}, {v} {sum})"
+                    "  %{result}.l = bitcast {v} %{a} to {pairs}
+  %{result}.r = bitcast {v} %{b} to {pairs}
+  %{result} = call {v} @{symbol}({v} {sum}, {pairs} %{result}.l, {pairs} %{result}.r)"
                 ));
             }
-            false => self.line(&format!(
+            None => self.line(&format!("  %{result} = fmul {v} %{a}, %{b}")),
+            Some(sum) if self.spec.machine.has_fma => self.line(&format!(
+                "  %{result} = call {v} @llvm.fma.v{lanes}f32({v} %{a}, {v} %{b}, {v} {sum})"
+            )),
+            Some(sum) => self.line(&format!(
                 "  %{result}.x = fmul {v} %{a}, %{b}\n  %{result} = fadd {v} %{result}.x, {sum}"
             )),
         }
@@ -206,7 +241,8 @@ impl Writer<'_> {
 
     fn groups_of_steps(&mut self, p: &str, rows: u32) {
         let spec = *self.spec;
-        let steps = GROUP.min(spec.step);
+        let group = spec.group();
+        let steps = (GROUP / group).min(spec.step);
         let columns = (2 * spec.lanes()).min(spec.n);
         self.line(&format!(
             "{p}:
@@ -214,11 +250,13 @@ impl Writer<'_> {
   %{p}.k.next = add nuw nsw i64 %{p}.k, {steps}
   %{p}.last = icmp eq i64 %{p}.k.next, %count
   %{p}.k.ask = select i1 %{p}.last, i64 %{p}.k, i64 %{p}.k.next
-  %{p}.table = getelementptr inbounds ptr, ptr %table, i64 %{p}.k
-  %{p}.asked = getelementptr inbounds ptr, ptr %table, i64 %{p}.k.ask
+  %{p}.k.row = mul nuw nsw i64 %{p}.k, {group}
+  %{p}.k.ask.row = mul nuw nsw i64 %{p}.k.ask, {group}
+  %{p}.table = getelementptr inbounds ptr, ptr %table, i64 %{p}.k.row
+  %{p}.asked = getelementptr inbounds ptr, ptr %table, i64 %{p}.k.ask.row
   %{p}.a = getelementptr inbounds float, ptr %a, i64 %{p}.k"
         ));
-        for step in 0..steps {
+        for step in 0..steps * group {
             for (name, table) in [("row", "table"), ("ask", "asked")] {
                 self.line(&format!(
                     "  %{p}.{name}{step}.p = getelementptr inbounds ptr, ptr %{p}.{table}, i64 {step}
@@ -231,7 +269,7 @@ impl Writer<'_> {
         ));
         self.line(&format!("  %{p}.c = getelementptr inbounds float, ptr %c, i64 %{p}.i"));
         let memory = spec.memory();
-        for step in 0..steps {
+        for step in 0..steps * group {
             self.line(&format!(
                 "  %{p}.ask{step}.i = getelementptr {memory}, ptr %{p}.ask{step}, i64 %{p}.i
   call void @{PREFETCH}(ptr %{p}.ask{step}.i, i32 0, i32 3, i32 1)
@@ -256,6 +294,7 @@ impl Writer<'_> {
     fn rows_of_step(&mut self, p: &str, Block { rows, columns: vectors }: Block, steps: u32) {
         let FewRows { a_row_stride, c_row_stride, .. } = *self.spec;
         let (lanes, v, memory) = (self.spec.lanes(), self.vector.clone(), self.spec.memory());
+        let group = self.spec.group();
         self.line(&format!(
             "{p}.m:
   %{p}.r = phi i64 [ 0, %{p}.n ], [ %{p}.r.next, %{p}.m ]
@@ -276,11 +315,14 @@ impl Writer<'_> {
         for step in 0..steps {
             for vector in 0..vectors {
                 let name = format!("{p}.b{step}.{vector}");
-                self.line(&format!(
-                    "  %{name}.p = getelementptr {memory}, ptr %{p}.b{step}, i64 {}",
-                    vector * lanes
-                ));
-                self.load_b(&name, &format!("%{name}.p"));
+                let pointers: Vec<String> = (0..group).map(|row| format!("%{name}.p{row}")).collect();
+                for (row, pointer) in (step * group..).zip(&pointers) {
+                    let offset = vector * lanes;
+                    self.line(&format!(
+                        "  {pointer} = getelementptr {memory}, ptr %{p}.b{row}, i64 {offset}"
+                    ));
+                }
+                self.load_b(&name, &pointers);
             }
             for row in 0..rows {
                 let (name, offset) = (format!("{p}.a{step}.{row}"), row * a_row_stride + step);
@@ -294,10 +336,8 @@ impl Writer<'_> {
                 for vector in 0..vectors {
                     let sum = |step: u32| format!("{p}.sum{step}.{row}.{vector}");
                     let b = format!("{p}.b{step}.{vector}");
-                    match step {
-                        0 => self.line(&format!("  %{} = fmul {v} %{name}, %{b}", sum(1))),
-                        _ => self.multiply_add(&sum(step + 1), &name, &b, &format!("%{}", sum(step))),
-                    }
+                    let before = (step > 0).then(|| format!("%{}", sum(step)));
+                    self.multiply_add(&sum(step + 1), &name, &b, before.as_deref());
                 }
             }
         }
@@ -414,14 +454,14 @@ impl Writer<'_> {
             self.line(&format!(
                 "  %{p}.b{column}.p = getelementptr {memory}, ptr %{p}.row{column}, i64 %{p}.k.i"
             ));
-            self.load_b(&format!("{p}.b{column}"), &format!("%{p}.b{column}.p"));
+            self.load_b(&format!("{p}.b{column}"), &[format!("%{p}.b{column}.p")]);
             for row in 0..rows {
                 let sum = format!("%{p}.q.{row}.{column}");
                 self.multiply_add(
                     &format!("{p}.sum.{row}.{column}"),
                     &format!("{p}.a{row}"),
                     &format!("{p}.b{column}"),
-                    &sum,
+                    Some(&sum),
                 );
             }
         }

@@ -170,7 +170,7 @@ fn pair_intrinsic(lanes: u32) -> (&'static str, u32) {
 }
 
 /// The instruction that adds pairs of bf16 products to so many singles: 4, 8 or 16.
-fn bf16_intrinsic(lanes: u32) -> String {
+pub(super) fn bf16_intrinsic(lanes: u32) -> String {
     format!("llvm.x86.avx512bf16.dpbf16ps.{}", 32 * lanes)
 }
 

@@ -8,7 +8,7 @@ use cpu::dot::{Along, Element, FewRows, VectorUnit};
 const SHAPES: &[[u32; 4]] =
     &[[1, 16, 1, 3], [1, 128, 64, 2], [2, 64, 32, 1], [4, 32, 16, 5], [8, 16, 128, 1], [16, 128, 64, 4]];
 
-type Kernel = extern "C" fn(*const f32, *const *const u8, *mut f32, u64, u64);
+type Kernel = extern "C" fn(*const u8, *const *const u8, *mut f32, u64, u64);
 
 fn specs(element: Element, machine: VectorUnit) -> Vec<(FewRows, u32)> {
     let of = |along: Along| {
@@ -29,7 +29,7 @@ fn some(random: &mut Random, element: Element, count: u32) -> (Vec<u8>, Vec<f64>
             let bytes = all.iter().flat_map(|number| number.to_ne_bytes()).collect();
             (bytes, all.into_iter().map(f64::from).collect())
         }
-        Element::Bf16 => {
+        Element::Bf16 | Element::Bf16Pairs => {
             let all: Vec<half::bf16> = numbers.into_iter().map(half::bf16::from_f64).collect();
             let bytes = all.iter().flat_map(|number| number.to_ne_bytes()).collect();
             (bytes, all.into_iter().map(f64::from).collect())
@@ -48,8 +48,12 @@ fn few_rows_agree_with_plain_loops() {
     for isa in isas() {
         let machine = machine(&isa);
         let has_f16 = isa.spec.features.contains("f16c");
-        for element in [Element::F32, Element::Bf16, Element::F16] {
+        for element in [Element::F32, Element::Bf16, Element::F16, Element::Bf16Pairs] {
             if element == Element::F16 && !has_f16 {
+                continue;
+            }
+            if element == Element::Bf16Pairs && !machine.has_bf16_pairs {
+                println!("NOT RUN: {} has no pairs of bf16", isa.name);
                 continue;
             }
             let specs = specs(element, machine);
@@ -65,12 +69,13 @@ fn few_rows_agree_with_plain_loops() {
 }
 
 fn check(kernel: Kernel, (spec, steps): (&FewRows, u32), random: &mut Random, isa: &str) {
-    let FewRows { m, n, step, along, element, a_row_stride, c_row_stride, .. } = *spec;
+    let FewRows { m, n, along, element, a_row_stride, c_row_stride, .. } = *spec;
+    let (step, a_row) = (spec.step * spec.group(), a_row_stride * spec.group());
     let (k, bytes) = (step * steps, if element == Element::F32 { 4 } else { 2 });
     let (memory, b) = some(random, element, k * n);
-    let mut numbers =
-        |count: u32| -> Vec<f32> { (0..count).map(|_| random.between(-2.0, 2.0) as f32).collect() };
-    let (a, before) = (numbers(m * a_row_stride), numbers(m * c_row_stride));
+    let of_a = if element == Element::Bf16Pairs { element } else { Element::F32 };
+    let (a_memory, a) = some(random, of_a, m * a_row);
+    let before: Vec<f32> = (0..m * c_row_stride).map(|_| random.between(-2.0, 2.0) as f32).collect();
     // Row by row, or column by column, in parts of `step`.
     let at = |step_of_k: u32, column: u32| match along {
         Along::Columns => step_of_k * n + column,
@@ -81,17 +86,16 @@ fn check(kernel: Kernel, (spec, steps): (&FewRows, u32), random: &mut Random, is
         Along::Columns => (0..k).map(|of| row(at(of, 0))).collect(),
         Along::Depth => (0..steps).flat_map(|part| (0..n).map(move |of| row(at(part * step, of)))).collect(),
     };
-    let count = if along == Along::Columns { k } else { steps };
+    let count = if along == Along::Columns { k / spec.group() } else { steps };
     for rows in [1, m / 2 + 1, m].into_iter().filter(|&rows| rows <= m) {
         let mut c = before.clone();
-        kernel(a.as_ptr(), table.as_ptr(), c.as_mut_ptr(), u64::from(count), u64::from(rows));
+        kernel(a_memory.as_ptr(), table.as_ptr(), c.as_mut_ptr(), u64::from(count), u64::from(rows));
         for (index, (&got, &start)) in (0..).zip(c.iter().zip(&before)) {
             let (row, column) = (index / c_row_stride, index % c_row_stride);
             if column >= n {
                 assert!(got == start, "{isa}: {spec:?} wrote at {row}, {column}");
             } else if row < rows {
-                let terms = (0..k)
-                    .map(|of| f64::from(a[(row * a_row_stride + of) as usize]) * b[at(of, column) as usize]);
+                let terms = (0..k).map(|of| a[(row * a_row + of) as usize] * b[at(of, column) as usize]);
                 let (want, size) = terms
                     .fold((f64::from(start), f64::from(start).abs()), |(sum, size), term| {
                         (sum + term, size + term.abs())

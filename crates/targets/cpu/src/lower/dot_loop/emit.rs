@@ -36,8 +36,19 @@ struct Lookup {
     first: Value,
     /// Groups from those of one block of iterations to the next.
     stride: Value,
-    /// Whether no rows follow that would share what is not there yet, where that may be.
+    /// Whether panels are not kept, where that may be: no rows follow that would share what is not there yet.
     is_last: Option<Value>,
+}
+
+/// How the right operand of a dot is multiplied.
+#[derive(Clone, Copy)]
+enum Way<'a> {
+    /// It is packed.
+    Packed,
+    /// Where it lies.
+    InPlace(&'a InPlace),
+    /// Where it lies if a condition holds.
+    Either(&'a InPlace, Value),
 }
 
 impl Emitter<'_> {
@@ -48,13 +59,14 @@ impl Emitter<'_> {
         let accumulators = self.buffers_for(args);
         let [start, end, step] = self.bounds_of(of)?;
         let starts = self.begin_sums(dot_loop, inits, &accumulators, (start, end))?;
-        let iterations = self.b.i64(i64::from(dot_loop.iterations));
+        let ways: Vec<Way> = dot_loop.dots.iter().map(|dot| self.way_of(dot)).collect();
+        let iterations = self.iterations_at_once(dot_loop, &ways);
         let stride = self.b.mul(step, iterations);
-        let mut lookups = self.lookups(dot_loop, end, start, stride)?;
+        let mut lookups = self.lookups(dot_loop, &ways, [start, end, stride])?;
         let place = Place { repeats: None, ..self.here() };
         let after = self.in_region(place, |cx| {
             let panels: Vec<[u64; 3]> =
-                dot_loop.dots.iter().map(|dot| cx.panels_of(dot, dot_loop.iterations)).collect();
+                dot_loop.dots.iter().map(|dot| cx.panels_of(dot, dot_loop.in_place_iterations)).collect();
             for ((dot, lookups), &places) in dot_loop.dots.iter().zip(&mut lookups).zip(&panels) {
                 if let [_, Some(lookup)] = lookups {
                     cx.pack_aside(dot, lookup, places);
@@ -76,19 +88,22 @@ impl Emitter<'_> {
             let before = cx.b.sub(count, one);
             let before = cx.b.mul(before, step);
             let last = cx.b.add(iterations.first, before);
-            for ((dot, lookups), packed) in dot_loop.dots.iter().zip(&lookups).zip(&panels) {
+            let dots = dot_loop.dots.iter().zip(&ways).zip(&lookups).zip(&panels);
+            for (((dot, &way), lookups), packed) in dots {
                 let c = &places[&dot.carried];
                 let shift = cx.pack_shared((dot, 0), &iterations, packed[0], lookups[0].as_ref(), number)?;
-                let is_last = lookups[1].as_ref().and_then(|lookup| lookup.is_last);
-                let branch = match &dot.in_place {
-                    Some(in_place) => {
-                        let branch = is_last.map(|is_last| cx.b.begin_if(is_last));
-                        cx.run_in_place((dot, in_place), &iterations, *packed, (shift, count), c)?;
-                        let Some(mut branch) = branch else { continue };
+                let branch = match way {
+                    Way::Packed => None,
+                    Way::InPlace(in_place) => {
+                        cx.run_in_place((dot, in_place), dot_loop, &iterations, *packed, (shift, count), c)?;
+                        continue;
+                    }
+                    Way::Either(in_place, is_only) => {
+                        let mut branch = cx.b.begin_if(is_only);
+                        cx.run_in_place((dot, in_place), dot_loop, &iterations, *packed, (shift, count), c)?;
                         cx.b.begin_else(&mut branch, &[]);
                         Some(branch)
                     }
-                    None => None,
                 };
                 let more = cx.pack_shared((dot, 1), &iterations, packed[1], lookups[1].as_ref(), number)?;
                 let number = (starts == Starts::Zero).then_some(number);
@@ -106,6 +121,25 @@ impl Emitter<'_> {
         self.bind(results, &after);
         self.place_in(results, &accumulators);
         Ok(())
+    }
+
+    /// How the right operand of a dot is multiplied.
+    fn way_of<'a>(&mut self, dot: &'a PanelDot) -> Way<'a> {
+        match &dot.in_place {
+            None => Way::Packed,
+            Some(in_place) if in_place.is_shared => Way::Either(in_place, self.is_only_block(dot)),
+            Some(in_place) => Way::InPlace(in_place),
+        }
+    }
+
+    /// How many iterations run at once.
+    fn iterations_at_once(&mut self, dot_loop: &DotLoop, ways: &[Way<'_>]) -> Value {
+        let [packed, in_place] = [dot_loop.iterations, dot_loop.in_place_iterations]
+            .map(|iterations| self.b.i64(i64::from(iterations)));
+        match ways {
+            &[Way::Either(_, is_only)] => self.b.select(is_only, in_place, packed),
+            _ => packed,
+        }
     }
 
     /// Makes what the accumulators begin with. Zeros are not written where the first block of iterations begins at
@@ -167,9 +201,8 @@ impl Emitter<'_> {
     fn lookups(
         &mut self,
         dot_loop: &DotLoop,
-        end: Value,
-        start: Value,
-        stride: Value,
+        ways: &[Way<'_>],
+        [start, end, stride]: [Value; 3],
     ) -> Result<Vec<[Option<Lookup>; 2]>> {
         let length = self.b.sub(end, start);
         let one = self.b.i64(1);
@@ -178,9 +211,12 @@ impl Emitter<'_> {
         let blocks = self.b.sdiv(more, stride);
         let blocks = self.b.intrinsic(&intrinsics::SMAX, Type::I64, &[blocks, one]);
         let mut lookups = Vec::new();
-        for dot in &dot_loop.dots {
+        for (dot, way) in dot_loop.dots.iter().zip(ways) {
             let kept = dot.sides[1].kept.as_ref().filter(|_| dot.limits[0].is_some());
-            let is_last = kept.map(|_| self.are_last_rows(dot));
+            let is_last = kept.map(|_| match *way {
+                Way::Either(_, is_only) => is_only,
+                _ => self.are_last_rows(dot),
+            });
             let mut both =
                 [(0, None), (1, is_last)].into_iter().map(|(index, looks)| match &dot.sides[index].kept {
                     Some(kept) => self.lookup(kept, dot.block_elements(index), (blocks, looks)).map(Some),
@@ -258,6 +294,7 @@ impl Emitter<'_> {
     fn run_in_place(
         &mut self,
         (dot, in_place): (&PanelDot, &InPlace),
+        dot_loop: &DotLoop,
         iterations: &Iterations,
         [a, _, table]: [u64; 3],
         (shift, count): (Option<Value>, Value),
@@ -266,7 +303,8 @@ impl Emitter<'_> {
         let packing = Place { is_packing: true, ..self.here() };
         let step = dot.spec.step;
         self.each_iteration(&dot.sides[1].slice, iterations, (step, packing), |cx, done| {
-            cx.table_iteration((dot, in_place), iterations.block, (table, dot.spec.depth / step), done)
+            let at_once = dot_loop.in_place_iterations;
+            cx.table_iteration((dot, in_place), iterations.block, (table, at_once), done)
         })?;
         self.multiply_in_place((dot, in_place), [a, table], shift, c, count)
     }

@@ -7,8 +7,9 @@
 //! kernel reads each once. Where a block hangs over an edge, or wraps around, or its mask leaves anything out, it is
 //! copied with all that its load says, and the table points to the copy.
 //!
-//! Where programs share the operand, it is packed as for many rows, but not by the last rows of a matrix, which find
-//! what others have packed or multiply it where it lies.
+//! Where programs may share the operand, it is packed as for many rows, but where the matrix has no more rows than one
+//! program. Nothing but the matrix decides: sums by the two ways differ in their last bits, and which program packed
+//! what before depends on the number of threads.
 //!
 //! Legal where the elements of a row are neighbours, and masked-off ones are zeros.
 
@@ -46,23 +47,28 @@ pub(super) struct InPlace {
     remainders: Vec<Op>,
     /// The kernel; the stride of `C` is not known yet.
     kernel: FewRows,
-    /// Whether programs may share the operand, so that it is packed where further rows follow.
+    /// Whether programs may share the operand, so that it is packed where there are more rows.
     pub(super) is_shared: bool,
 }
 
 /// How a right operand is multiplied where it lies, if a few rows do.
 pub(super) fn find(module: &Module, machine: &Subtarget, spec: &PanelSpec, b: IrValue) -> Option<InPlace> {
-    if spec.operands != Operands::F32 || spec.m > MOST_ROWS {
+    if spec.m > MOST_ROWS {
         return None;
     }
     let (source, is_turned) = operands::source(module, b);
     let loaded = find_load(module, machine, (source, is_turned))?;
+    let element = match (spec.operands, loaded.element) {
+        (Operands::F32, element) => element,
+        (Operands::Bf16Pairs, Element::Bf16) => Element::Bf16Pairs,
+        _ => return None,
+    };
     let kernel = FewRows {
         m: spec.m,
         n: spec.n,
         step: spec.step,
         along: loaded.along,
-        element: loaded.element,
+        element,
         a_row_stride: spec.a_row_stride,
         c_row_stride: spec.c_row_stride,
         machine: spec.machine,
@@ -149,9 +155,9 @@ fn remainders_along(module: &Module, value: IrValue, dim: usize, depth: u32) -> 
 pub(super) const DEPTH_OF_RUNS: u32 = 1024;
 
 impl InPlace {
-    /// Whether elements along k are neighbours, and the operand is never packed.
+    /// Whether elements along k are neighbours.
     pub(super) fn is_along_depth(&self) -> bool {
-        self.kernel.along == Along::Depth && !self.is_shared
+        self.kernel.along == Along::Depth
     }
 
     /// Gives the rows of the packed left operand another distance.
@@ -162,9 +168,10 @@ impl InPlace {
     /// Rows of the operand in one iteration, and the elements of each.
     fn rows(&self) -> [i64; 2] {
         let FewRows { n, step, along, .. } = self.kernel;
+        let depth = step * self.kernel.group();
         match along {
-            Along::Columns => [step, n].map(i64::from),
-            Along::Depth => [n, step].map(i64::from),
+            Along::Columns => [depth, n].map(i64::from),
+            Along::Depth => [n, depth].map(i64::from),
         }
     }
 

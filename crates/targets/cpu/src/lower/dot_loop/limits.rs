@@ -14,11 +14,11 @@ use super::super::{operands, types};
 use super::PanelDot;
 use super::slice::Slice;
 use ir::{Block, Module, Op, Traits, Value as IrValue};
-use llir::{Type, Value, intrinsics};
+use llir::{IntCompare, Type, Value, intrinsics};
 use ttir::ops::access::AccessOp;
-use ttir::ops::arith_int;
 use ttir::ops::forms::BinaryOp;
-use ttir::ops::shape::BroadcastOp;
+use ttir::ops::shape::{BroadcastOp, ExpandDimsOp};
+use ttir::ops::{arith_int, compare};
 
 /// For rows and columns, a mask that holds for all that is seen of a block; a column or a row itself.
 pub(super) fn find(module: &Module, block: IrValue) -> [Option<IrValue>; 2] {
@@ -66,6 +66,15 @@ fn mask_along_k(module: &Module, operand: IrValue, dim: usize) -> Option<IrValue
         return None;
     }
     parts_of_mask(module, load.op).into_iter().find(|&mask| is_along(module, mask, dim))
+}
+
+/// What the indices of a mask are compared with, where it is a comparison: how many rows a matrix has.
+pub(super) fn compared_with(module: &Module, mask: IrValue) -> Option<IrValue> {
+    let op = module.def_op(mask)?;
+    match ExpandDimsOp::of(module, op) {
+        Some(expand) => compared_with(module, expand.src()),
+        None => module.is(op, &compare::CMPI).then(|| BinaryOp::new(module, op).rhs()),
+    }
 }
 
 /// Whether a mask is a row or a column along a dimension of a matrix.
@@ -150,6 +159,34 @@ impl Emitter<'_> {
             let before = cx.b.sub(all, step);
             Ok(cx.b.add(before, end))
         })
+    }
+
+    /// Whether a matrix has no more rows than a dot, as far as the comparison in the mask of its stores tells: this
+    /// does not depend on what other programs did before.
+    pub(super) fn is_only_block(&mut self, dot: &PanelDot) -> Value {
+        let size = dot.spec.m;
+        let rows = dot.limits[0].and_then(|mask| compared_with(self.module, mask));
+        match rows.and_then(|rows| self.uniform(rows)) {
+            Some(rows) => {
+                let (rows, size) = (self.b.resize_signed(rows, Type::I64), self.b.i64(i64::from(size)));
+                self.b.icmp(IntCompare::Sle, rows, size)
+            }
+            None => self.b.bool(false),
+        }
+    }
+
+    /// The number that all elements of a block are, if its form tells.
+    fn uniform(&mut self, block: IrValue) -> Option<Value> {
+        let dims = types::shape(self.module.ty(block)).iter().map(|_| Index::constant(0, 1)).collect();
+        let at = self.at(dims);
+        let (mut memo, assumed) = (Memo::default(), Assumed::default());
+        let mut chunks = Chunks::new(self, &mut memo, &assumed, 1);
+        let mut forms = chunks.forms();
+        let val = forms.scoped(|forms| forms.eval(block, &at)).ok().filter(|_| !forms.is_open)?;
+        match val {
+            Val::Uniform(number) => Some(number),
+            _ => None,
+        }
     }
 
     /// How many of so many rows or columns are seen, if the form of their mask tells: at least one.

@@ -44,6 +44,8 @@ pub(crate) struct DotLoop {
     dots: Vec<PanelDot>,
     /// Iterations that run at once.
     iterations: u32,
+    /// The same where the right operand is multiplied where it lies, along k: its rows are read in longer runs.
+    in_place_iterations: u32,
     /// What moves the scalars that the loop carries: all of them.
     moves: Slice,
 }
@@ -90,7 +92,7 @@ pub(crate) fn prepare(
             for side in &mut dot.sides {
                 side.kept = keys::find(module, kernel, *op, (&side.slice, keys::Length::Fixed));
             }
-            dot.settle_right();
+            dot.settle_right(module);
         }
         dot_loop.lengthen();
         for dot in &mut dot_loop.dots {
@@ -167,7 +169,7 @@ fn find(module: &Module, machine: &Subtarget, op: Op) -> Option<DotLoop> {
         found.push(PanelDot { carried, spec, plan, elem, sides, limits, depth, in_place });
     }
     let moves = Slice::new(module, block, None, &scalars)?;
-    Some(DotLoop { dots: found, iterations, moves })
+    Some(DotLoop { dots: found, iterations, in_place_iterations: iterations, moves })
 }
 
 /// Which carried value a dot adds to, if nobody else sees that value inside of the loop.
@@ -218,19 +220,22 @@ fn spec_of(module: &Module, machine: &Subtarget, op: Op) -> Option<(PanelSpec, I
 }
 
 impl DotLoop {
-    /// Lets more iterations run at once where panels are not packed and the right operand lies along k: its rows are
-    /// read in longer runs.
+    /// Lets more iterations run at once where the right operand lies along k and is not packed, or not always: its rows
+    /// are read in longer runs.
     fn lengthen(&mut self) {
         let [dot] = &mut self.dots[..] else { return };
         let Some(in_place) = dot.in_place.as_mut().filter(|in_place| in_place.is_along_depth()) else {
             return;
         };
         let depth = in_place::DEPTH_OF_RUNS.max(dot.spec.depth);
-        let spec =
-            PanelSpec { depth, a_row_stride: dot.spec.a_row_stride - dot.spec.depth + depth, ..dot.spec };
+        let a_row_stride = dot.spec.a_row_stride - dot.spec.depth + depth;
+        // Panels of a shared operand stay as deep as they are.
+        let packed = if in_place.is_shared { dot.spec.depth } else { depth };
+        let spec = PanelSpec { depth: packed, a_row_stride, ..dot.spec };
         let Ok(plan) = PanelPlan::choose(&spec) else { return };
-        in_place.set_a_row_stride(spec.a_row_stride);
-        self.iterations = depth / spec.step;
+        in_place.set_a_row_stride(a_row_stride);
+        self.in_place_iterations = depth / spec.step;
+        self.iterations = packed / spec.step;
         (dot.spec, dot.plan) = (spec, plan);
     }
 }
@@ -238,7 +243,7 @@ impl DotLoop {
 impl PanelDot {
     /// Decides whether the right operand is kept once it is packed, and whether it is packed at all. Where all programs
     /// multiply the same rows, no two of them share it.
-    fn settle_right(&mut self) {
+    fn settle_right(&mut self, module: &Module) {
         let [a, b] = &mut self.sides;
         if a.kept.as_ref().is_some_and(|kept| kept.keys.is_empty()) {
             b.kept = None;
@@ -248,7 +253,7 @@ impl PanelDot {
         if self.spec.m == 1 {
             b.kept = None;
         }
-        match (&b.kept, self.limits[0]) {
+        match (&b.kept, self.limits[0].and_then(|mask| limits::compared_with(module, mask))) {
             (None, _) => {}
             (Some(_), Some(_)) => in_place.is_shared = true,
             (Some(_), None) => self.in_place = None,
