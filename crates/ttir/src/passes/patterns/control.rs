@@ -139,17 +139,7 @@ pub(crate) fn drop_unused_results(module: &mut Module, op: Op) -> bool {
         values.iter().zip(&used).filter(|(_, used)| **used).map(|(&value, _)| value).collect()
     };
     let (kept, blocks) = (keep(&results), branch.blocks().collect::<Vec<_>>());
-    let init = OpInit {
-        operands: [branch.condition()].into_iter().collect(),
-        results: kept.iter().map(|&value| module.ty(value)).collect(),
-        regions: 2,
-        ..OpInit::default()
-    };
-    let slim = module.create(module.row(op), init, module.loc(op));
-    module.insert_before(op, slim);
-    for (key, attr) in module.extra(op).to_vec() {
-        module.set_extra(slim, key, Some(attr));
-    }
+    let slim = narrower(module, op, vec![branch.condition()], &kept);
     for (index, block) in blocks.into_iter().enumerate() {
         let end = module.terminator(block);
         let yielded = keep(module.operands(end));
@@ -157,11 +147,7 @@ pub(crate) fn drop_unused_results(module: &mut Module, op: Op) -> bool {
         let entry = module.add_block(module.region(slim, index));
         module.splice_block(block, entry);
     }
-    for (index, old) in kept.into_iter().enumerate() {
-        let new = module.result(slim, index);
-        rename(module, old, new);
-    }
-    module.erase(op);
+    replace_by(module, op, slim, &kept);
     true
 }
 
@@ -263,24 +249,10 @@ pub(crate) fn drop_unneeded_values(module: &mut Module, op: Op) -> bool {
     let (yielded, results) = (keep(of.yielded()), keep(of.results()));
     let mut operands = vec![of.lower(), of.upper(), of.step()];
     operands.extend(keep(of.inits()));
-    let init = OpInit {
-        operands: operands.into(),
-        results: results.iter().map(|&value| module.ty(value)).collect(),
-        regions: 1,
-        ..OpInit::default()
-    };
-    let slim = module.create(module.row(op), init, module.loc(op));
-    module.insert_before(op, slim);
-    for (key, attr) in module.extra(op).to_vec() {
-        module.set_extra(slim, key, Some(attr));
-    }
+    let slim = narrower(module, op, operands, &results);
     module.set_operands(terminator, &yielded);
     move_body(module, block, slim, &unneeded);
-    for (index, old) in results.into_iter().enumerate() {
-        let new = module.result(slim, index);
-        rename(module, old, new);
-    }
-    module.erase(op);
+    replace_by(module, op, slim, &results);
     true
 }
 
@@ -297,6 +269,31 @@ fn move_body(module: &mut Module, block: Block, target: Op, unneeded: &[bool]) {
         rename(module, param, new);
     }
     module.splice_block(block, entry);
+}
+
+/// An operation in front of `op` that is like it, with empty regions, these operands and results like `kept`.
+fn narrower(module: &mut Module, op: Op, operands: Vec<Value>, kept: &[Value]) -> Op {
+    let init = OpInit {
+        operands: operands.into(),
+        results: kept.iter().map(|&value| module.ty(value)).collect(),
+        regions: module.regions(op).len(),
+        ..OpInit::default()
+    };
+    let narrow = module.create(module.row(op), init, module.loc(op));
+    module.insert_before(op, narrow);
+    for (key, attr) in module.extra(op).to_vec() {
+        module.set_extra(narrow, key, Some(attr));
+    }
+    narrow
+}
+
+/// Results of `narrow` take the place of those of `op` that are `kept`, and `op` goes.
+fn replace_by(module: &mut Module, op: Op, narrow: Op, kept: &[Value]) {
+    for (index, &old) in kept.iter().enumerate() {
+        let new = module.result(narrow, index);
+        rename(module, old, new);
+    }
+    module.erase(op);
 }
 
 fn rename(module: &mut Module, old: Value, new: Value) {
