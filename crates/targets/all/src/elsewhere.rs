@@ -7,9 +7,9 @@ use KnobDefault::{Bool, Int};
 use KnobKind::{Flag, Number, OptText, Text};
 use KnobStanding::{Idle, Moot};
 
-const NO_PROFILER: KnobStanding = Idle(
-    "the profiler is not part of this build: `triton.testing.do_bench` and `deuteron bench` time kernels, `deuteron inspect` says what \
-     bounds them, and launches may be named for other profilers with knobs.runtime.launch_enter_hook",
+const BY_EVENTS: KnobStanding = Idle(
+    "`triton.profiler` takes times by events in the stream, in this process, and loads no library for it; launches may be \
+     named for other profilers with knobs.runtime.launch_enter_hook",
 );
 
 const fn profiler(
@@ -18,7 +18,7 @@ const fn profiler(
     kind: KnobKind,
     doc: &'static str,
 ) -> KnobRow {
-    KnobRow::new("proton", name, env, kind, doc).but(NO_PROFILER)
+    KnobRow::new("proton", name, env, kind, doc).but(BY_EVENTS)
 }
 
 /// All of them.
@@ -29,7 +29,7 @@ pub(crate) static ROWS: &[KnobRow] = &[
     KnobRow::new("build", "cudart_path", &["TRITON_CUDART_PATH"], OptText,
         "A library for the native build step. No compile has one.").but(Moot),
 
-    profiler("disable", &["TRITON_PROTON_DISABLE"], Flag, "Turn the profiler off.").but(Moot),
+    KnobRow::new("proton", "disable", &["TRITON_PROTON_DISABLE"], Flag, "Turn the profiler off: sessions record and write nothing."),
     profiler("cupti_lib_dir", &["TRITON_CUPTI_LIB_PATH"], Text, "The folder of the profiler's library."),
     profiler("cupti_lib_blackwell_dir", &["TRITON_CUPTI_LIB_BLACKWELL_PATH"], Text, "The same for the newest GPUs."),
     profiler("hsa_runtime_path", &["TRITON_HSA_RUNTIME_PATH"], OptText, "The folder of the HSA runtime."),
