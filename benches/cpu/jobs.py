@@ -26,8 +26,8 @@ class Job:
         label: what is measured.
         amount: bytes or operations of one run.
         unit: ``"GB/s"`` or ``"GFLOP/s"``.
-        bar: the share of the limit that is expected.
-        limit: answers the seconds that the work takes at the limit of the machine.
+        bar: the share of the limit that is expected; 0 where none is.
+        limit: answers the seconds that the work takes at the limit of the machine; None where that is not probed.
         ours: runs it.
         rivals: by name, functions that do the same.
         check: answers whether our result is right.
@@ -81,6 +81,11 @@ def by_jax(function, *inputs):
 def close(result, expected, allowed):
     """Whether a result is as near to what is expected as rounding lets it be."""
     return lambda: common.max_difference(result, expected()) <= allowed
+
+
+def matmul_limit(dtype, operations):
+    """Answers the seconds that so many multiplications and additions of a type take at least."""
+    return limits.multiply_probe(limits.kinds_for(dtype), THREADS, operations)
 
 
 def vector_add(rivals):
@@ -156,7 +161,7 @@ def matmul(size, tile, bar, rivals, dtype="float32"):
 
     single = dtype == "float32"
     return Job(f"matmul {dtype} {size}^3, {rows}x{columns}x{depth}", 2 * size**3, "GFLOP/s", bar,
-               limit=limits.multiply_probe(limits.kinds_for(dtype), THREADS, 2 * size**3), ours=ours,
+               limit=matmul_limit(dtype, 2 * size**3), ours=ours,
                check=close(out, lambda: a.double().numpy() @ b.double().numpy(), 1e-3),
                numpy=numpy_matmul if single else None, torch=lambda: torch.matmul(a, b, out=other),
                jax=by_jax(lambda a, b: a @ b, a, b) if single and rivals else None)
@@ -172,8 +177,7 @@ def attention(causal, rivals, dtype="float32"):
     expected = lambda: example.reference(*(t.double().numpy() for t in (q, k, v)), causal)  # noqa: E731
     run = lambda q, k, v: function(q[None], k[None], v[None], is_causal=causal)  # noqa: E731
     return Job(f"attention {dtype} {'causal' if causal else 'full'} 8x1024x64", operations, "GFLOP/s", 0.75,
-               limit=limits.multiply_probe(limits.kinds_for(dtype), THREADS, operations),
-               ours=lambda: example.attention(q, k, v, out, causal),
+               limit=matmul_limit(dtype, operations), ours=lambda: example.attention(q, k, v, out, causal),
                check=close(out, expected, 1e-5 if dtype == "float32" else 1e-2),
                torch=lambda: run(q, k, v), compiled=rivals and compiled(run, q, k, v))
 

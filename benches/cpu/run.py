@@ -1,6 +1,7 @@
 """The CPU target beside the limits of this machine and beside other libraries, in turns, in one process.
 
-    make cpu-bench                                             everything, as one table
+    make cpu-bench                                             the table of limits
+    python -m deuteron benches/cpu/run.py --wide               further kernels that models run, beside torch
     python -m deuteron benches/cpu/run.py --rows matmul        only rows with these words in their name
     chrt -f 50 python -m deuteron benches/cpu/run.py           on a machine that others use as well
 
@@ -23,6 +24,7 @@ import common  # noqa: E402
 import functions  # noqa: E402
 import jobs  # noqa: E402
 import limits  # noqa: E402
+import wide_jobs  # noqa: E402
 
 # A rival must be ahead by more than this to count as faster: turns of one and the same program differ as much.
 TIE = 1.03
@@ -51,7 +53,8 @@ class Row:
     def round(self):
         """Everybody once, in turn."""
         common.settle()
-        self.limit.append(self.job.limit())
+        if self.job.limit:
+            self.limit.append(self.job.limit())
         self.ours.append(turn(self.job.ours))
         for name, run in self.job.rivals.items():
             self.rivals[name].append(turn(run))
@@ -61,8 +64,8 @@ class Row:
         return self.job.amount / statistics.median(self.ours) / 1e9
 
     def share(self):
-        """Our share of the limit."""
-        return statistics.median(limit / ours for limit, ours in zip(self.limit, self.ours))
+        """Our share of the limit; None where there is no probe of it."""
+        return statistics.median(limit / ours for limit, ours in zip(self.limit, self.ours)) if self.limit else None
 
     def times_faster(self, name):
         """How many times as fast as a rival we are."""
@@ -70,7 +73,7 @@ class Row:
 
     def faults(self):
         """What is not as it should be."""
-        if self.share() < self.job.bar:
+        if self.job.bar and self.share() < self.job.bar:
             yield f"below {self.job.bar:.0%}"
         yield from (f"{name} is faster" for name in self.rivals if self.times_faster(name) * TIE < 1)
 
@@ -81,8 +84,8 @@ COLUMNS = ("numpy", "torch", "compiled", "jax")
 def line(row):
     """A row of the table."""
     cells = [f"{row.times_faster(name):.2f}" if name in row.rivals else "" for name in COLUMNS]
-    rate = f"{row.rate():.1f} {row.job.unit}"
-    return f"| {row.job.label} | {rate} | {row.share():.0%} | {' | '.join(cells)} | {', '.join(row.faults())} |"
+    rate, share = f"{row.rate():.1f} {row.job.unit}", row.share()
+    return f"| {row.job.label} | {rate} | {f'{share:.0%}' if share else ''} | {' | '.join(cells)} | {', '.join(row.faults())} |"
 
 
 HEADER = (f"| job | Deuteron | of the limit | {' | '.join(f'times as fast as {name}' for name in COLUMNS)} | |\n"
@@ -119,18 +122,19 @@ def main():
     parser.add_argument("--rows", nargs="*", default=[], help="only rows whose name has one of these words")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--no-rivals", action="store_true", help="the limits alone")
+    parser.add_argument("--wide", action="store_true", help="further kernels that models run, without bars")
     parser.add_argument("--no-functions", action="store_true", help="without the sweep of vector functions")
     options = parser.parse_args()
     limits.library()
     print(f"{processor()}, {jobs.THREADS} threads\n\n{HEADER}", flush=True)
     all_right = True
-    for name, make in jobs.ROWS:
+    for name, make in wide_jobs.ROWS if options.wide else jobs.ROWS:
         if options.rows and not any(word in name for word in options.rows):
             continue
         row, right = measure(make, options.rounds, not options.no_rivals)
         all_right &= right
         print(line(row), flush=True)
-    if not options.no_functions and not options.rows:
+    if not (options.no_functions or options.rows or options.wide):
         functions.sweep(options.rounds)
     return all_right
 
