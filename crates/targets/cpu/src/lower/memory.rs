@@ -1,12 +1,14 @@
 //! Loads and stores of chunks, by the form of their addresses and masks.
 //!
-//! Neighbouring addresses are one vector access, equal ones a scalar access, others one access per lane. Memory of
-//! lanes that are masked off is not touched; such lanes read as `other`, or as zero without it.
+//! Neighbouring addresses are one vector access, equal ones a scalar access, near ones some vectors where they are
+//! loaded ([`super::rearranged`]), others one access per lane. Memory of lanes that are masked off is not touched; such
+//! lanes read as `other`, or as zero without it.
 
 use super::chunk::Chunks;
 use super::emitter::Note;
 use super::error::{LowerError, Result};
 use super::induction::Amount;
+use super::rearranged::{NEAR, Near};
 use super::types;
 use super::value::{At, Index, Val};
 use ir::{Op, Traits, Value as IrValue};
@@ -71,6 +73,8 @@ pub(crate) enum Loading {
     Behind(Mask, Target),
     /// What masked-off lanes are comes.
     Others(Mask, Target),
+    /// The same, for a load by vectors.
+    Near(Near, Mask),
     /// No lane is read: what comes is the answer.
     Answered,
 }
@@ -150,6 +154,11 @@ impl Chunks<'_, '_> {
             (Target::Many(_), _) if is_store => ("scatter, one address for each lane", 1),
             (Target::Many(_), _) => ("gather, one address for each lane", 1),
         };
+        self.note_way(op, way, lanes);
+    }
+
+    /// Writes down that an access is done in a way, with so many lanes at once.
+    fn note_way(&mut self, op: Op, way: &'static str, lanes: u32) {
         let note = Note { op, way, lanes };
         if !self.notes.contains(&note) {
             self.notes.push(note);
@@ -194,6 +203,17 @@ impl Chunks<'_, '_> {
                 }
             }
             (Loading::Addressed(mask), Some(pointer)) => {
+                let near = if load.volatile() { None } else { self.near(load.ptr(), &pointer) };
+                if let Some(near) = near {
+                    self.note_way(op, NEAR, self.lanes);
+                    return match load.other() {
+                        Some(other) if !matches!(mask, Mask::All) => {
+                            *loading = Loading::Near(near, mask);
+                            Ok(Next::Needs(other, at.clone()))
+                        }
+                        _ => Ok(Next::Done(self.loaded_near(elem, (&near, &mask), None))),
+                    };
+                }
                 let target = self.target(load.ptr(), &pointer);
                 self.note(op, &target, &mask);
                 if matches!(target, Target::Run(_))
@@ -226,6 +246,9 @@ impl Chunks<'_, '_> {
             }
             (Loading::Others(mask, target), other) => {
                 Ok(Next::Done(self.loaded(load, elem, (&target, &mask), other)))
+            }
+            (Loading::Near(near, mask), other) => {
+                Ok(Next::Done(self.loaded_near(elem, (&near, &mask), other)))
             }
             (Loading::Answered, Some(other)) => Ok(Next::Done(other)),
             (Loading::Addressed(_) | Loading::Behind(..) | Loading::Answered, None) => {
@@ -286,6 +309,27 @@ impl Chunks<'_, '_> {
                 Val::Vector(self.gather(elem, *addresses, lanes, Some(other)))
             }
         }
+    }
+
+    /// The same by vectors that have all lanes.
+    fn loaded_near(&mut self, elem: ir::Type, (near, mask): (&Near, &Mask), other: Option<Val>) -> Val {
+        let lane = types::memory(elem);
+        let loaded = match *mask {
+            Mask::All => self.load_near(lane, near, None),
+            Mask::Condition(condition) => {
+                let other = self.other_memory(other, elem);
+                let mut branch = self.b.begin_if(condition);
+                let loaded = self.load_near(lane, near, None);
+                self.b.begin_else(&mut branch, &[loaded]);
+                self.b.end_if(branch, &[other])[0]
+            }
+            Mask::Lanes(lanes) => {
+                let other = self.other_memory(other, elem);
+                let loaded = self.load_near(lane, near, Some(lanes));
+                self.b.select(lanes, loaded, other)
+            }
+        };
+        Val::Vector(self.in_register(loaded, elem))
     }
 
     /// Asks for what the next iteration of the loop will load: tiles of matrices lie in as many places as they have

@@ -52,6 +52,7 @@ mod plan;
 mod prefetch;
 mod print;
 mod quotients;
+mod rearranged;
 mod reduce;
 mod region;
 mod remainders;
