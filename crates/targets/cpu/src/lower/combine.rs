@@ -7,13 +7,20 @@ use ttir::ops::reduce::{CombineOp, ScanOp, is_plain};
 /// What combining functions that pick one of their arguments, in any order the same, are made of.
 const SYMMETRIC: Traits = Traits::LOGIC.and(Traits::CONSTANT).and(Traits::TERMINATOR);
 
-/// Whether a reduction must take its elements one by one: its combining function tells the order of its arguments, or
-/// has control flow.
+/// Whether a reduction must take its elements one by one: its combining function has control flow, or effects.
 pub(crate) fn is_sequential(module: &Module, op: Op) -> bool {
-    let combine = CombineOp::new(module, op);
-    let mut inner = module.ops(combine.block());
-    !inner.all(|op| module.row(op).traits.has_any(SYMMETRIC))
-        && (combine.neutral().is_none() || !is_plain(module, combine.block()))
+    !is_symmetric(module, op) && !has_plain_region(module, op)
+}
+
+/// Whether a reduction combines neighbours alone, the earlier one first: its combining function may tell the order of
+/// its arguments.
+pub(crate) fn keeps_order(module: &Module, op: Op) -> bool {
+    !is_symmetric(module, op) && CombineOp::new(module, op).neutral().is_none()
+}
+
+/// Whether a combining function picks one of its arguments, in any order the same.
+fn is_symmetric(module: &Module, op: Op) -> bool {
+    module.ops(CombineOp::new(module, op).block()).all(|op| module.row(op).traits.has_any(SYMMETRIC))
 }
 
 /// Whether the combining function of a reduction or scan has no control flow, and only its results tell that it ran:

@@ -45,6 +45,8 @@ impl Emitter<'_> {
         }
         let most = if group.is_sequential(self.module) {
             1
+        } else if group.keeps_order(self.module) {
+            self.machine.lanes() * self.ordered_width(shape[vector])
         } else {
             self.machine.lanes() * self.width(group, shape[vector])
         };
@@ -71,6 +73,13 @@ impl Emitter<'_> {
         let is_double = group.members.iter().any(|op| rows::is_long(self.module, *op) && bytes(op) > 4);
         let fits = |width: &u32| size % i64::from(self.machine.lanes() * width) == 0;
         let widths = if is_double || self.has_short_powers(group) { &WIDTHS[1..] } else { &WIDTHS };
+        widths.iter().copied().find(fits).unwrap_or(1)
+    }
+
+    /// The same where a reduction combines neighbours: one chunk waits for the one before.
+    fn ordered_width(&self, size: i64) -> u32 {
+        let fits = |width: &u32| size % i64::from(2 * self.machine.lanes() * width) == 0;
+        let widths = if self.machine.vector_registers >= 32 { &WIDTHS } else { &WIDTHS[1..] };
         widths.iter().copied().find(fits).unwrap_or(1)
     }
 

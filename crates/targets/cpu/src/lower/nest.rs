@@ -156,7 +156,8 @@ impl<'g> Run<'g> {
         let (group, one) = (self.group, self.innermost());
         let trips = one.end / one.step;
         let wanted = match group.size(module) {
-            _ if group.has_effects() || group.scans() || group.is_sequential(module) => 1,
+            _ if group.has_effects() || group.scans() => 1,
+            _ if group.is_sequential(module) || group.keeps_order(module) => 1,
             0..=24 => 4,
             25..=60 => 2,
             _ => 1,

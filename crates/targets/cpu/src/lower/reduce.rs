@@ -2,8 +2,12 @@
 //!
 //! Where the combining function has a neutral element, partials start from it. With any other function, each starts
 //! from the first element that it meets, by a selection in the loop.
+//!
+//! A function that may tell the order of its arguments combines neighbours alone: the partials and the next chunk, one
+//! behind the other, are pairs of neighbours, and these are the partials then. So are lanes in the end.
 
 use super::chunk::Chunks;
+use super::combine;
 use super::element::Zeros;
 use super::error::{LowerError, Result};
 use super::nest::{Accumulators, Run};
@@ -26,17 +30,18 @@ impl Chunks<'_, '_> {
             .collect()
     }
 
-    /// Combines chunks into the partials of a reduction.
+    /// Combines chunks into the partials of a reduction, given whether it goes along their lanes.
     pub(crate) fn accumulate(
         &mut self,
         op: Op,
-        chunks: &[At],
+        (chunks, is_along): (&[At], bool),
         partials: &mut [Vec<Value>],
         counter: Option<Value>,
     ) -> Result<()> {
         let module = self.module;
         let block = module.entry_of(op);
-        let is_ordered = CombineOp::new(module, op).neutral().is_none();
+        let begins_with_first = CombineOp::new(module, op).neutral().is_none();
+        let of_neighbours = is_along && self.lanes > 1 && combine::keeps_order(module, op);
         let extreme = if partials.len() > module.results(op).len() { self.extreme(op) } else { None };
         for (number, at) in chunks.iter().enumerate() {
             let next: Vec<Value> = module
@@ -49,15 +54,27 @@ impl Chunks<'_, '_> {
                 continue;
             }
             let is_start = match counter {
-                Some(counter) if is_ordered => {
+                Some(counter) if begins_with_first => {
                     let zero = self.b.i64(0);
                     Some(self.b.icmp(IntCompare::Eq, counter, zero))
                 }
-                None if is_ordered => Some(self.b.bool(true)),
+                None if begins_with_first => Some(self.b.bool(true)),
                 _ => None,
             };
             let before: Vec<Value> = partials.iter().map(|partial| partial[number]).collect();
             let combined = match is_start {
+                Some(is_start) if of_neighbours => {
+                    let pairs: Vec<[Value; 2]> =
+                        before.iter().zip(&next).map(|(&old, &new)| self.neighbours([old, new])).collect();
+                    let args = [0, 1].map(|which| pairs.iter().map(|pair| pair[which]).collect::<Vec<_>>());
+                    let combined = self.combine(block, &args.concat())?;
+                    let both = combined.into_iter().zip(&next);
+                    both.map(|(value, &next)| {
+                        let value = self.spread_like(value, next);
+                        self.b.select(is_start, next, value)
+                    })
+                    .collect()
+                }
                 Some(is_start) => self.combine_unless(is_start, block, [&before, &next], Zeros::Free)?,
                 None => {
                     let args: Vec<Value> = before.iter().chain(&next).copied().collect();
@@ -182,9 +199,17 @@ impl Chunks<'_, '_> {
     /// Combines the lanes of each value until so many are left.
     pub(crate) fn fold_to(&mut self, op: Op, mut values: Vec<Value>, left: u32) -> Result<Vec<Value>> {
         let block = self.module.entry_of(op);
+        let keeps_order = combine::keeps_order(self.module, op);
         let mut lanes = self.b.ty(values[0]).lanes();
         while lanes > left {
             lanes /= 2;
+            if keeps_order {
+                let [even, odd] = [0, 1].map(|first| {
+                    values.iter().map(|&value| self.every_second(value, first, lanes)).collect::<Vec<_>>()
+                });
+                values = self.combine(block, &[even, odd].concat())?;
+                continue;
+            }
             let low: Vec<Value> = values.iter().map(|&value| self.half(value, 0, lanes)).collect();
             let high: Vec<Value> = values.iter().map(|&value| self.half(value, lanes, lanes)).collect();
             let args: Vec<Value> = low.into_iter().chain(high).collect();
@@ -196,6 +221,24 @@ impl Chunks<'_, '_> {
     /// The combining function of a reduction, whose order is open, so that the sign of a zero is free.
     pub(crate) fn combine(&mut self, block: ir::Block, args: &[Value]) -> Result<Vec<Value>> {
         self.inline_region(block, args, Zeros::Free)
+    }
+
+    /// The lanes of two vectors, one behind the other, as pairs of neighbours: all first ones, all second ones.
+    fn neighbours(&mut self, [before, next]: [Value; 2]) -> [Value; 2] {
+        let lanes = self.b.ty(next).lanes() as i32;
+        [0, 1].map(|first| {
+            let mask: Vec<i32> = (0..lanes).map(|lane| 2 * lane + first).collect();
+            self.b.shuffle(before, next, &mask)
+        })
+    }
+
+    /// Every second lane of a vector, so many from the given one on; one as a scalar.
+    fn every_second(&mut self, value: Value, first: u32, lanes: u32) -> Value {
+        if lanes == 1 {
+            return self.b.extract(value, first);
+        }
+        let mask: Vec<i32> = (0..lanes).map(|lane| (2 * lane + first) as i32).collect();
+        self.b.shuffle(value, value, &mask)
     }
 
     /// Some lanes of a vector, one as a scalar.

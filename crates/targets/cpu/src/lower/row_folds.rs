@@ -6,6 +6,7 @@
 //! combined side by side: neighbours are interleaved, so that each step works on whole vectors.
 
 use super::chunk::Chunks;
+use super::combine;
 use super::emitter::RowFold;
 use super::error::Result;
 use super::nest::Run;
@@ -34,6 +35,9 @@ impl Chunks<'_, '_> {
         values: &[Value],
     ) -> Result<bool> {
         let ([result], &[value]) = (results, values) else { return Ok(false) };
+        if combine::keeps_order(self.module, op) {
+            return Ok(false);
+        }
         let [rows, columns] = &run.nest.loops[..] else { return Ok(false) };
         let ty = self.b.ty(value);
         // A chunk may be several registers.

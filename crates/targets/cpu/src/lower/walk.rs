@@ -224,7 +224,9 @@ impl Chunks<'_, '_> {
                 }
                 Root::Reduce(op, _) => {
                     let Some(partials) = carried.next() else { continue };
-                    self.accumulate(*op, chunks, partials, counter).map_err(|error| error.at(module, *op))?;
+                    let is_along = run.group.axis == Some(run.nest.loops[run.nest.vector].dim);
+                    self.accumulate(*op, (chunks, is_along), partials, counter)
+                        .map_err(|error| error.at(module, *op))?;
                 }
             }
         }

@@ -37,6 +37,11 @@ impl Group {
         reductions.any(|op| combine::is_sequential(module, op))
     }
 
+    /// Whether a reduction among its roots combines neighbours alone.
+    pub(crate) fn keeps_order(&self, module: &Module) -> bool {
+        self.roots.iter().any(|root| matches!(root, Root::Reduce(op, _) if combine::keeps_order(module, *op)))
+    }
+
     /// The roots that carry partial results from chunk to chunk, in order.
     pub(crate) fn carriers(&self) -> impl Iterator<Item = Op> + '_ {
         self.roots.iter().filter_map(|root| match root {
