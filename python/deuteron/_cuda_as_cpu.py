@@ -281,6 +281,18 @@ _ANSWERS = {
     "memory_stats": lambda device=None: collections.defaultdict(int),
 }
 
+#: What functions of ``torch._C`` answer: code that inductor wrote imports the first, and launchers call the others, as they are faster.
+_OF_C = {
+    "_cuda_getCurrentRawStream": 0,
+    "_cuda_getDevice": 0,
+    "_cuda_exchangeDevice": 0,
+    "_cuda_maybeExchangeDevice": 0,
+    "_cuda_getDeviceCount": 1,
+    "_cuda_isCurrentStreamCapturing": False,
+    **dict.fromkeys(("_cuda_setDevice", "_cuda_synchronize", "_cuda_emptyCache")),
+}
+
+
 def _generator_kind(torch):
     """``torch.Generator``, where one for "cuda" is one for the CPU. Generators of torch's own are instances of it, and so are those
     that it makes."""
@@ -445,9 +457,7 @@ def enter(is_child=False):
     replaced.append((torch.cuda, "_CudaDeviceProperties", _Properties))
     # Launches wait for nothing that is still to run, so no stream has to keep memory.
     replaced.append((torch.Tensor, "record_stream", _constant(None)))
-    if hasattr(torch._C, "_cuda_getCurrentRawStream"):
-        # Code that inductor wrote imports this one.
-        replaced.append((torch._C, "_cuda_getCurrentRawStream", _constant(0)))
+    replaced += [(torch._C, name, _constant(value)) for name, value in _OF_C.items() if hasattr(torch._C, name)]
     # torch asks this in front of streams of its own, which the CPU has not.
     replaced.append((torch.accelerator, "is_available", _constant(False)))
     of_accelerator = {"synchronize": None, "current_device_index": 0, "set_device_index": None}

@@ -56,6 +56,23 @@ def test_an_emulated_device_answers_for_its_architecture(python):
     assert python("-m", "deuteron", "--cuda-as-cpu", "-c", code).stdout.startswith("True ")
 
 
+def test_what_fast_launchers_ask_torch_for(python):
+    """By the names that functions of ``torch.cuda`` call themselves."""
+    code = textwrap.dedent("""\
+        import torch
+        C = torch._C
+        x = torch.ones(3, device="cuda")
+        C._cuda_setDevice(C._cuda_getDevice())
+        C._cuda_synchronize()
+        before = C._cuda_exchangeDevice(0), C._cuda_maybeExchangeDevice(-1)
+        with torch.cuda.device(x.get_device()):
+            print(C._cuda_getDevice(), C._cuda_getDeviceCount(), before, C._cuda_getCurrentRawStream(0))
+        print(C._cuda_isCurrentStreamCapturing(), C._cuda_emptyCache())
+        """)
+    done = python("-m", "deuteron", "--cuda-as-cpu", "-c", code)
+    assert done.stdout == "0 1 (0, 0) 0\nFalse None\n", done.stderr
+
+
 def test_what_libraries_of_kernels_ask_torch_for(python):
     code = textwrap.dedent("""\
         import torch

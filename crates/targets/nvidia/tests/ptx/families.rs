@@ -131,6 +131,29 @@ fn float_arithmetic() {
     }
 }
 
+/// Numbers of 16 bits, and pairs of them, are no immediates of the assembler.
+#[test]
+fn float_arithmetic_with_constants() {
+    let ops = [Op::FADD, Op::FSUB, Op::FMUL, Op::FDIV];
+    let vectors = [Type::F16.vector(2), Type::BF16.vector(2), Type::F16.vector(4), Type::F32.vector(2)];
+    for ty in FLOATS.into_iter().chain(vectors) {
+        for_all(&on_pairs(ty, |b, x, y| {
+            let [one, other] = [1.5, -1024.0].map(|number| b.float(ty, number));
+            let mut values = Vec::new();
+            for op in ops {
+                values.extend([b.binary(op, x, one), b.binary(op, other, y)]);
+            }
+            values.extend([
+                b.intrinsic(&intrinsics::FMA, ty, &[x, one, other]),
+                b.intrinsic(&intrinsics::MAXNUM, ty, &[x, other]),
+            ]);
+            let above = b.fcmp(FloatCompare::Ogt, x, one);
+            values.push(b.select(above, y, other));
+            values
+        }));
+    }
+}
+
 #[test]
 fn intrinsics_of_floats() {
     let one = [

@@ -356,6 +356,8 @@ fn literal_bits(operand: &Operand, ty: Type) -> Option<u64> {
         (Operand::Integer(value), Kind::Float) if ty.bits >= 32 && ty.lanes == 1 => {
             float_bits(*value as f64, ty)
         }
+        // As for ptxas: floats of fewer bits, and pairs of them, lie in registers.
+        (Operand::Integer(_), kind) if kind.is_float() && ty.bits < 32 => None,
         (Operand::Integer(value), _) => Some(*value as u64 & mask),
         (Operand::Bits32(bits), Kind::Float) if ty.bits == 64 => {
             Some(f64::from(f32::from_bits(*bits)).to_bits())

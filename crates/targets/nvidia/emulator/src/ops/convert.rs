@@ -32,7 +32,7 @@ struct Modes {
 }
 
 fn is_float(ty: Type) -> bool {
-    !matches!(ty.kind, Kind::Bits | Kind::Unsigned | Kind::Signed | Kind::Predicate)
+    ty.kind.is_float()
 }
 
 /// The power of two of a code: 2^(code - 127), the last one is NaN.

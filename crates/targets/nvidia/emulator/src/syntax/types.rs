@@ -21,6 +21,13 @@ pub(crate) enum Kind {
     Predicate,
 }
 
+impl Kind {
+    /// Whether numbers have an exponent.
+    pub(crate) fn is_float(self) -> bool {
+        !matches!(self, Kind::Bits | Kind::Unsigned | Kind::Signed | Kind::Predicate)
+    }
+}
+
 /// A type: its meaning, the bits of one element, and how many elements it packs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Type {

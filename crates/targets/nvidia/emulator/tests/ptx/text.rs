@@ -39,6 +39,10 @@ fn errors_say_what_is_wrong() {
         ("add.s32 %r0, %r1, %r2", "expected `,` or `;`"),
         ("cp.async.ca.shared.global [%r0], [%rd], 12;", "12 bytes"),
         ("{ add.s32 %r0, %r1, %r2; ", "expected an instruction"),
+        // The assembler takes no floats of 16 bits, nor pairs of them, but from registers.
+        ("sub.rn.f16x2 %r0, %r1, 1677747200;", "cannot be used as `.f16x2`"),
+        ("fma.rn.bf16x2 %r0, %r1, %r2, 5;", "cannot be used as `.bf16x2`"),
+        ("add.rn.f16 %h, %h, 5;", "cannot be used as `.f16`"),
     ];
     for (line, message) in cases {
         if line.ends_with("; ") || !line.ends_with(';') {

@@ -37,13 +37,19 @@ impl Selector<'_> {
     pub(super) fn part(&mut self, value: Value, part: Part) -> Operand {
         let ty = self.ty(value);
         let part = if ty.is_vector() || ty.is_structure() { part } else { Part::Scalar };
-        let kind = match (part, shape(ty)) {
-            (Part::Word(_), Some(shape)) if shape.per_word > 1 => Scalar::Int(shape.class.bits() as u16),
-            _ => ty.kind(),
+        let word = match (part, shape(ty)) {
+            (Part::Word(_), Some(shape)) => (shape.per_word > 1).then_some(shape.class),
+            _ => None,
+        };
+        let constant = |s: &mut Self, bits: u128| match (word, ty.kind()) {
+            // As of one of them, PTX has no immediate of two floats.
+            (Some(class), Scalar::Half | Scalar::BFloat) => Operand::Reg(s.pooled(class, bits as u64)),
+            (Some(class), _) => s.immediate(Scalar::Int(class.bits() as u16), bits),
+            (None, kind) => s.immediate(kind, bits),
         };
         match self.resolve(value, part) {
-            Source::Bits(bits) => self.immediate(kind, bits),
-            Source::Anything => self.immediate(kind, 0),
+            Source::Bits(bits) => constant(self, bits),
+            Source::Anything => constant(self, 0),
             Source::Symbol(name, space) => Operand::Reg(self.symbol_reg(&name, space)),
             Source::Reg(reg) => Operand::Reg(reg),
         }
