@@ -35,8 +35,9 @@ def test_single_instructions(engine, n):
 
 NIBBLES = """
 {
-    .reg .b32 r<4>, magic;  // 1024 as fp16, twice
+    .reg .b32 r<4>, magic, sixteen;  // 1024 and 16 as fp16, twice
     mov.b32 magic, 0x64006400;
+    mov.b32 sixteen, 0x4c004c00;
     prmt.b32 r0, $2, 0, 0x4140;
     prmt.b32 r1, $2, 0, 0x4342;
     shr.u32 r2, r0, 4;
@@ -44,13 +45,13 @@ NIBBLES = """
     lop3.b32 r2, r2, 0x000f000f, magic, 0xea;
     sub.f16x2 r0, r0, magic;
     sub.f16x2 r2, r2, magic;
-    fma.rn.f16x2 $0, r2, 0x4c004c00, r0;
+    fma.rn.f16x2 $0, r2, sixteen, r0;
     shr.u32 r3, r1, 4;
     lop3.b32 r1, r1, 0x000f000f, magic, 0xea;
     lop3.b32 r3, r3, 0x000f000f, magic, 0xea;
     sub.f16x2 r1, r1, magic;
     sub.f16x2 r3, r3, magic;
-    fma.rn.f16x2 $1, r3, 0x4c004c00, r1;
+    fma.rn.f16x2 $1, r3, sixteen, r1;
 }
 """
 
