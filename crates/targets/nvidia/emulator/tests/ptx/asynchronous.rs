@@ -35,6 +35,31 @@ fn copies_land_when_they_are_waited_for() {
     assert!(!findings.is_empty());
 }
 
+/// Copies of so many bytes from places that no instruction could read, and what lies where they land.
+fn copied_from_between(bytes: u32) -> Result<Vec<u32>, Box<emulator::Fault>> {
+    let text = entry(
+        ".param .u64 a, .param .u64 b",
+        &format!(
+            ".shared .align 16 .b8 s[512]; .reg .b32 %r<8>; .reg .b64 %q<4>; mov.u32 %r0, %tid.x; mov.u32 %r1, s;
+             ld.param.u64 %q0, [a]; ld.param.u64 %q1, [b]; mad.lo.u32 %r2, %r0, 16, %r1; add.u64 %q0, %q0, 6;
+             mov.b32 %r3, {bytes}; st.shared.b32 [%r2], %r0;
+             cp.async.cg.shared.global [%r2], [%q0], 16, %r3; cp.async.commit_group; cp.async.wait_group 0;
+             ld.shared.b32 %r4, [%r2]; mad.wide.u32 %q1, %r0, 4, %q1; st.global.b32 [%q1], %r4;"
+        ),
+    );
+    let mut memory = Memory::new();
+    let a = put_words(&mut memory, &[77; 8]);
+    let b = memory.allocate(128);
+    launch(&text, 32, vec![a.into(), b.into()], &mut memory)?;
+    Ok(words(&mut memory, b, 32))
+}
+
+#[test]
+fn copies_of_nothing_read_nowhere() {
+    assert_eq!(copied_from_between(0).unwrap_or_else(|fault| panic!("{fault}")), [0; 32]);
+    assert_eq!(copied_from_between(4).expect_err("it is read").kind, FaultKind::Misaligned);
+}
+
 /// Warp 0 fills a buffer of two stages, warp 1 adds up what it finds.
 fn pipeline(full: &str, empty: &str) -> String {
     entry(
