@@ -77,7 +77,7 @@ fn atomics_count_every_lane() {
          atom.global.inc.u32 %r2, [%rd1+8], 9; atom.global.cas.b32 %r3, [%rd1+12], 0, 77;
          atom.global.exch.b32 %r4, [%rd1+16], 5; atom.global.and.b32 %r5, [%rd1+20], 0xf0; bar.sync 0;
          ld.shared.b32 %r6, [s]; st.global.b32 [%rd1+24], %r6;
-         red.relaxed.gpu.global.add.noftz.f16x2 [%rd1+28], 0x3c004000;",
+         mov.b32 %r7, 0x3c004000; red.relaxed.gpu.global.add.noftz.f16x2 [%rd1+28], %r7;",
     );
     let mut memory = Memory::new();
     let p = put_words(&mut memory, &[0, 0, 0, 0, 0, 0xff, 0, 0]);
