@@ -1,5 +1,7 @@
 """Weights by `i // d` and `i % d` of the index of a block, run by run where `d` is large: against NumPy, at edges."""
 
+import re
+
 import numpy as np
 import pytest
 import triton
@@ -125,3 +127,25 @@ def test_nothing_outside_is_touched(at_end):
         with np.errstate(invalid="ignore"):
             wanted = x.astype(np.float64) * w[i // d % c] + b[i % d]
         np.testing.assert_allclose(y, wanted, rtol=3e-7, atol=3e-7)
+
+
+@triton.jit
+def looked_up(index_ptr, x_ptr, y_ptr, n, d: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    """Rows by their number, from the end where it is below zero, as compilers of models write it."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    row = tl.load(index_ptr + i // d, mask=i < n)
+    row = tl.where(row < 0, row + ROWS, row)
+    tl.store(y_ptr + i, tl.load(x_ptr + row * d + i % d, mask=i < n) + 1, mask=i < n)
+
+
+@pytest.mark.parametrize("d", [96, 128, 256, 1000, 2048])
+@pytest.mark.parametrize("block", [64, 1024, 4096])
+def test_rows_that_are_looked_up(d, block):
+    random = np.random.default_rng()
+    x, index = random.standard_normal((7, d), dtype=np.float32), random.integers(-7, 7, 9)
+    y = np.full((9, d), 99, np.float32)
+    kernel = looked_up[(triton.cdiv(9 * d, block), )](index, x, y, 9 * d, d, 7, block)
+    np.testing.assert_array_equal(y, x[index] + 1)
+    if d == 2048:
+        # There is a loop over runs, each of which has one row.
+        assert re.search(r"= sdiv i64 %\d+, 2048\n", kernel.asm["llir"])

@@ -129,10 +129,10 @@ impl Emitter<'_> {
         }
     }
 
-    /// Whether a divisor is a number that may be large enough. Digits by powers of two are known without.
+    /// Whether a divisor is a number that may be large enough.
     fn may_be_long(&self, divisor: IrValue) -> bool {
         match arith_int::int_value(self.module, divisor) {
-            Some(number) => number >= SHORTEST * i64::from(self.machine.lanes()) && number.count_ones() != 1,
+            Some(number) => number >= SHORTEST * i64::from(self.machine.lanes()),
             None => SplatOp::def(self.module, divisor).is_some(),
         }
     }
