@@ -137,6 +137,29 @@ def test_the_assembler_is_told(assembler, capfd):
     assert "Used 42 registers" in capfd.readouterr().out
 
 
+def test_code_for_emulated_devices_is_assembled_where_that_is_asked_for(assembler, tmp_path, monkeypatch):
+    x = np.ones(256, np.float32)
+    with knobs.runtime.scope(), knobs.nvidia.scope():
+        knobs.runtime.emulate = "cuda:90"
+        knobs.nvidia.assemble_emulated = False
+        triton.jit(scaled.fn)[(1, )](x, BLOCK=256)
+        assert (x == 2).all() and assembler() == []
+        knobs.nvidia.assemble_emulated = True
+        triton.jit(scaled.fn)[(1, )](x, BLOCK=256)
+        words = assembler()
+        assert (x == 4).all() and "-O0" in words and "--gpu-name=sm_90a" in words and "-lineinfo" not in words
+        refusing = tmp_path / "refusing"
+        refusing.write_text('#!/bin/sh\n[ "$1" = --version ] && { echo "release 12.9, V12.9.1"; exit; }\necho no >&2; exit 1\n')
+        refusing.chmod(0o755)
+        monkeypatch.setenv("TRITON_PTXAS_PATH", str(refusing))
+        with pytest.raises(Exception, match="the assembler refuses the PTX"):
+            triton.jit(scaled.fn)[(1, )](x, BLOCK=256)
+        monkeypatch.setenv("TRITON_PTXAS_PATH", str(tmp_path / "nowhere"))
+        with pytest.raises(Exception, match="there is no assembler for PTX here"):
+            triton.jit(scaled.fn)[(1, )](x, BLOCK=256)
+        assert (x == 4).all()
+
+
 @triton.jit(interpret=True)
 def looked_at(x_ptr, n, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)

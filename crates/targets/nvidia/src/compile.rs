@@ -223,6 +223,10 @@ impl<'a> Compile<'a> {
                     .into(),
             );
         }
+        if self.nvidia.emulated && self.options.flag(knob::ASSEMBLE_EMULATED) {
+            let checked = choose::check(&text, &facts.name, self.nvidia.arch);
+            checked.map_err(|error| given.map_or(error.clone(), |given| given.blame(error)))?;
+        }
         if !self.nvidia.emulated {
             let (arch, options) = (self.nvidia.arch, self.options);
             let cubin = self

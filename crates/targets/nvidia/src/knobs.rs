@@ -14,6 +14,8 @@ pub(crate) mod knob {
     pub(crate) const NO_ASSEMBLER_OPTIMIZATION: &str = "disable_ptxas_opt";
     /// Further options of the assembler, where the launch gives none.
     pub(crate) const ASSEMBLER_OPTIONS: &str = "ptxas_options";
+    /// Assemble the code of emulated devices too.
+    pub(crate) const ASSEMBLE_EMULATED: &str = "assemble_emulated";
     /// Print what the assembler says.
     pub(crate) const ASSEMBLER_LOG: &str = "dump_ptxas_log";
     /// Move no blocks by bulk copies.
@@ -73,6 +75,9 @@ pub(crate) static ROWS: &[KnobRow] = &[
         .but(Compiles),
     row(knob::ASSEMBLER_LOG, &["TRITON_DUMP_PTXAS_LOG"], Flag,
         "Print what `ptxas -v` says of every kernel, which it then assembles for devices that are here as well.").but(Shows),
+    row(knob::ASSEMBLE_EMULATED, &["DEUTERON_ASSEMBLE_EMULATED"], Flag,
+        "Give the code for emulated devices to a `ptxas` that is found as well, at level 0, and end with an error where it refuses it: emulators run \
+         PTX, and a device runs what the assembler makes of it.").but(Compiles),
     row("plain_ptxas", &[PLAIN_ASSEMBLER], Flag,
         "Start `ptxas` when there is something to assemble. Else a process that assembles again and again keeps one or two waiting for up to 10 \
          seconds, which have done half of the work for a small kernel by then.").but(Environment),

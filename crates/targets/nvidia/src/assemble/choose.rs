@@ -181,6 +181,17 @@ pub(crate) fn assemble(
     Ok(made)
 }
 
+/// Looks whether the assembler takes a text that nothing else would give to it.
+///
+/// # Errors
+/// What the assembler says; that there is none.
+pub(crate) fn check(ptx: &str, kernel: &str, arch: Arch) -> Result<(), TargetError> {
+    let asked = AssembleOptions { optimization: 0, line_info: false, ..AssembleOptions::new(arch) };
+    let ptxas = ptxas(arch).map_err(|_| no_assembler(arch))?;
+    let made = ptxas.assemble(ptx, &asked);
+    made.map(drop).map_err(|error| TargetError::Internal(format!("kernel `{kernel}`: {error}")))
+}
+
 /// Makes machine code outside a driver; `None` where there is no assembler.
 fn assemble_apart(
     ptx: &str,
