@@ -177,10 +177,15 @@ impl Emitter<'_> {
 
     /// The number that all elements of a block are, if its form tells.
     fn uniform(&mut self, block: IrValue) -> Option<Value> {
-        let dims = types::shape(self.module.ty(block)).iter().map(|_| Index::constant(0, 1)).collect();
-        let at = self.at(dims);
+        let shape = types::shape(self.module.ty(block));
+        let lanes = u32::try_from(shape.iter().copied().max()?).ok()?;
+        let dims = shape.iter().map(|&extent| match extent {
+            1 => Index::constant(0, lanes),
+            _ => Index::Known(Linear::default(), Lanes((0..i64::from(lanes)).collect())),
+        });
+        let at = self.at(dims.collect());
         let (mut memo, assumed) = (Memo::default(), Assumed::default());
-        let mut chunks = Chunks::new(self, &mut memo, &assumed, 1);
+        let mut chunks = Chunks::new(self, &mut memo, &assumed, lanes);
         let mut forms = chunks.forms();
         let val = forms.scoped(|forms| forms.eval(block, &at)).ok().filter(|_| !forms.is_open)?;
         match val {
