@@ -224,7 +224,7 @@ impl<'a> Compile<'a> {
             );
         }
         if self.nvidia.emulated && self.options.flag(knob::ASSEMBLE_EMULATED) {
-            let checked = choose::check(&text, &facts.name, self.nvidia.arch);
+            let checked = choose::check(&text, &facts.name, self.nvidia.arch, facts.effort);
             checked.map_err(|error| given.map_or(error.clone(), |given| given.blame(error)))?;
         }
         if !self.nvidia.emulated {

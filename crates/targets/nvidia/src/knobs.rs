@@ -76,8 +76,8 @@ pub(crate) static ROWS: &[KnobRow] = &[
     row(knob::ASSEMBLER_LOG, &["TRITON_DUMP_PTXAS_LOG"], Flag,
         "Print what `ptxas -v` says of every kernel, which it then assembles for devices that are here as well.").but(Shows),
     row(knob::ASSEMBLE_EMULATED, &["DEUTERON_ASSEMBLE_EMULATED"], Flag,
-        "Give the code for emulated devices to a `ptxas` that is found as well, at level 0, and end with an error where it refuses it: emulators run \
-         PTX, and a device runs what the assembler makes of it.").but(Compiles),
+        "Give the code for emulated devices to a `ptxas` that is found as well, at level 0, or at that of a launch where it refuses that, and end with \
+         an error where it refuses both: emulators run PTX, and a device runs what the assembler makes of it.").but(Compiles),
     row("plain_ptxas", &[PLAIN_ASSEMBLER], Flag,
         "Start `ptxas` when there is something to assemble. Else a process that assembles again and again keeps one or two waiting for up to 10 \
          seconds, which have done half of the work for a small kernel by then.").but(Environment),

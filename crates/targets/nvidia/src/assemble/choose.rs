@@ -181,14 +181,18 @@ pub(crate) fn assemble(
     Ok(made)
 }
 
-/// Looks whether the assembler takes a text that nothing else would give to it.
+/// Looks whether the assembler takes a text that nothing else would give to it: at level 0, and, as that needs more
+/// registers, at the level of a launch where it is refused there.
 ///
 /// # Errors
 /// What the assembler says; that there is none.
-pub(crate) fn check(ptx: &str, kernel: &str, arch: Arch) -> Result<(), TargetError> {
-    let asked = AssembleOptions { optimization: 0, line_info: false, ..AssembleOptions::new(arch) };
+pub(crate) fn check(ptx: &str, kernel: &str, arch: Arch, effort: Effort) -> Result<(), TargetError> {
     let ptxas = ptxas(arch).map_err(|_| no_assembler(arch))?;
-    let made = ptxas.assemble(ptx, &asked);
+    let at = |optimization: u32| {
+        let asked = AssembleOptions { optimization, line_info: false, ..AssembleOptions::new(arch) };
+        ptxas.assemble(ptx, &asked)
+    };
+    let made = at(0).or_else(|_| at(effort.level()));
     made.map(drop).map_err(|error| TargetError::Internal(format!("kernel `{kernel}`: {error}")))
 }
 
