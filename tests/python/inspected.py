@@ -56,3 +56,31 @@ def matmul(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_bk, stride_cm, EXACT:
         a_ptrs += BLOCK_K
         b_ptrs += BLOCK_K * stride_bk
     tl.store(c_ptr + rows[:, None] * stride_cm + columns[None, :], total.to(c_ptr.dtype.element_ty))
+
+
+@triton.jit
+def chosen_rows(q_ptr, kv_ptr, index_ptr, out_ptr, n, WIDTH: tl.constexpr, TAIL: tl.constexpr, ROWS: tl.constexpr,
+                BLOCK: tl.constexpr):
+    program = tl.program_id(0).to(tl.int64)
+    rows, width, tail = tl.arange(0, ROWS)[:, None], tl.arange(0, WIDTH)[None, :], tl.arange(0, TAIL)[None, :]
+    q_rows = q_ptr + (program * ROWS + rows) * (WIDTH + TAIL)
+    q, q_tail = tl.load(q_rows + width), tl.load(q_rows + WIDTH + tail)
+    top = tl.full([ROWS], -float("inf"), tl.float32)
+    total = tl.zeros([ROWS], tl.float32)
+    out = tl.zeros([ROWS, WIDTH], tl.float32)
+    for start in range(0, n, BLOCK):
+        places = start + tl.arange(0, BLOCK)
+        index = tl.load(index_ptr + program * n + places, mask=places < n, other=-1)
+        chosen = index >= 0
+        key_rows = kv_ptr + tl.where(chosen, index, 0)[:, None] * (WIDTH + TAIL)
+        keys = tl.load(key_rows + width, mask=chosen[:, None], other=0)
+        key_tails = tl.load(key_rows + WIDTH + tail, mask=chosen[:, None], other=0)
+        scores = tl.dot(q_tail, tl.trans(key_tails), tl.dot(q, tl.trans(keys)))
+        scores = tl.where(chosen[None, :], scores, -float("inf"))
+        above = tl.maximum(top, tl.max(scores, axis=1))
+        powers = tl.exp(scores - above[:, None])
+        scale = tl.exp(top - above)
+        total = total * scale + tl.sum(powers, axis=1)
+        out = out * scale[:, None] + tl.dot(powers.to(keys.dtype), keys)
+        top = above
+    tl.store(out_ptr + (program * ROWS + rows) * WIDTH + width, (out / total[:, None]).to(tl.bfloat16))

@@ -312,3 +312,12 @@ def test_both_colour_schemes(page, tmp_path):
         return page.evaluate("getComputedStyle(document.body).backgroundColor")
 
     assert paper("light") != paper("dark")
+
+
+def test_a_program_that_lacks_a_few_registers_shares_its_sm():
+    """133 registers for 8 warps by itself, where 128 are enough for two programs: it is assembled again."""
+    constants = dict(WIDTH=512, TAIL=64, ROWS=16, BLOCK=64)
+    signature = dict(q_ptr="*bf16", kv_ptr="*bf16", index_ptr="*i32", out_ptr="*bf16", n="i32")
+    signature |= {name: "constexpr" for name in constants}
+    report = flat(compiled(inspected.chosen_rows, signature, constants, num_warps=8, num_stages=2).inspect())
+    assert "in flight a program, 2 at a time on each SM" in report

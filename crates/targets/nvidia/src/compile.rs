@@ -1,5 +1,6 @@
 //! A compile: every stage from ttir to machine code.
 
+use crate::assemble::again::Program;
 use crate::assemble::choose;
 use crate::facts::Facts;
 use crate::knobs::{self, knob};
@@ -227,11 +228,15 @@ impl<'a> Compile<'a> {
             let checked = choose::check(&text, &facts.name, self.nvidia.arch, facts.effort);
             checked.map_err(|error| given.map_or(error.clone(), |given| given.blame(error)))?;
         }
+        let arch = self.nvidia.arch;
+        let device = gpu::device_facts(arch.to_string(), &facts.kernel, self.options);
+        let shared = u64::from(facts.kernel.shared_bytes);
         if !self.nvidia.emulated {
-            let (arch, options) = (self.nvidia.arch, self.options);
-            let cubin = self
-                .shared
-                .time(stage::CUBIN, |_| choose::assemble(&text, &facts.name, arch, options, facts.effort));
+            let options = self.options;
+            let program = Program::of(&device, shared, arch.number.into());
+            let cubin = self.shared.time(stage::CUBIN, |_| {
+                choose::assemble(&text, &facts.name, arch, options, facts.effort, program.as_ref())
+            });
             let cubin = match (cubin, given) {
                 (Err(error), Some(given)) => return Err(given.blame(error)),
                 (cubin, _) => cubin?,
@@ -247,7 +252,6 @@ impl<'a> Compile<'a> {
                 self.shared.add(stage::CUBIN, cubin, false);
             }
         }
-        let arch = self.nvidia.arch;
         let launch = LaunchFacts::Device(DeviceFacts {
             overlaps: self.options.flag(option::DEPENDENT),
             maps: facts.maps,
@@ -260,13 +264,12 @@ impl<'a> Compile<'a> {
             // An emulated device has no memory to wait for.
             spare_stages: facts.spare_stages && !self.nvidia.emulated,
             assembler_level: Some(facts.effort.level()),
-            ..gpu::device_facts(arch.to_string(), &facts.kernel, self.options)
+            ..device
         });
         let metadata = BTreeMap::from([
             ("ptx_arch".to_owned(), OptionValue::Str(arch.to_string())),
             ("ptxas_level".to_owned(), OptionValue::Int(facts.effort.level().into())),
         ]);
-        let shared = u64::from(facts.kernel.shared_bytes);
         let (name, stages, params) = (facts.name, self.shared.stages, facts.params);
         Ok(Artifact { name, stages, params, shared, launch, metadata })
     }

@@ -16,6 +16,7 @@ mod options;
 pub mod pipeline;
 pub mod portable;
 pub mod ptx;
+mod resident;
 mod stage;
 mod survey;
 mod target;

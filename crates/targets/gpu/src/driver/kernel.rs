@@ -232,6 +232,15 @@ fn limit(name: &str, required: u64, limit: u64) -> Result<(), TargetError> {
     }
 }
 
+/// Registers of a lane of a loaded kernel, and its bytes of local memory.
+///
+/// # Errors
+/// What the driver says.
+pub fn registers_and_stack(calls: &Calls, function: Handle) -> Result<[u32; 2], Refused> {
+    let ask = |number| function_attribute(calls, function, number);
+    Ok([ask(attribute::REGISTERS)?, ask(attribute::LOCAL_BYTES)?])
+}
+
 fn function_attribute(calls: &Calls, function: Handle, number: i32) -> Result<u32, Refused> {
     let mut value = 0;
     // SAFETY: the function is loaded, and `value` is a place for the answer.

@@ -26,7 +26,7 @@ mod vendor;
 pub use calls::{Calls, Handle, Status, Symbols};
 pub use device::{Driver, Gpu};
 pub use error::{Advice, Refused, Terms, check, late, row, status};
-pub use kernel::{Kernel, Loaded, Pointers, Shape, relaxed, slots};
+pub use kernel::{Kernel, Loaded, Pointers, Shape, registers_and_stack, relaxed, slots};
 pub use library::find;
 pub use names::{Name, Names};
 pub use vendor::Vendor;

@@ -5,6 +5,7 @@
 //! ptxas 12.8 and 13.0 and the driver 580 take twice the registers for wide blocks.) For other devices a `ptxas` that
 //! is found is used, else the library nvJitLink; where there is none, a compile ends with PTX, too.
 
+use crate::assemble::again::{Program, Taken};
 use crate::assemble::{AssembleError, AssembleOptions, Assembler, Cubin, NotFound, NvJitLink, Ptxas, Search};
 use crate::driver::{self, Gpu, LinkOptions};
 use crate::knobs::{NEWER_ASSEMBLER, PROGRAM_VARIABLES, knob};
@@ -160,6 +161,11 @@ fn level_of(artifact: &Artifact) -> u32 {
     known.unwrap_or_else(|| Effort::Full.level())
 }
 
+/// The program of an artifact.
+fn program_of(artifact: &Artifact, arch: Arch) -> Option<Program> {
+    Program::of(artifact.launch.device()?, artifact.shared, arch.number.into())
+}
+
 /// Makes machine code; `None` where there is no assembler, or where the driver is the one that should do it.
 ///
 /// # Errors
@@ -170,11 +176,12 @@ pub(crate) fn assemble(
     arch: Arch,
     options: &CompileOptions,
     effort: Effort,
+    program: Option<&Program>,
 ) -> Result<Option<Cubin>, TargetError> {
     if own_gpu(arch).is_some() && !asks_for_more(options) {
         return Ok(None);
     }
-    let made = assemble_apart(ptx, kernel, arch, options, effort.level())?;
+    let made = assemble_apart(ptx, kernel, arch, options, (effort.level(), program))?;
     if made.is_none() && asks_for_more(options) {
         return Err(no_assembler(arch));
     }
@@ -202,7 +209,7 @@ fn assemble_apart(
     kernel: &str,
     arch: Arch,
     options: &CompileOptions,
-    level: u32,
+    (level, program): (u32, Option<&Program>),
 ) -> Result<Option<Cubin>, TargetError> {
     let asked = AssembleOptions {
         further: further(options),
@@ -218,13 +225,32 @@ fn assemble_apart(
             location: None,
         },
     };
+    let best = |assembler: &dyn Assembler| {
+        let first = assembler.assemble(ptx, &asked).map_err(refused)?;
+        let program = program.filter(|_| asked.further.is_empty());
+        let second = program.and_then(|program| with_fewer(assembler, program, (ptx, &asked), &first));
+        Ok(Some(second.unwrap_or(first)))
+    };
     if let Ok(ptxas) = ptxas(arch) {
-        return ptxas.assemble(ptx, &asked).map(Some).map_err(refused);
+        return best(&ptxas);
     }
-    match library() {
-        Ok(library) => library.assemble(ptx, &asked).map(Some).map_err(refused),
-        Err(_) => Ok(None),
-    }
+    library().map_or(Ok(None), |library| best(library))
+}
+
+/// What comes of a text that is assembled once more for another program on an SM; none where that gains nothing.
+fn with_fewer(
+    assembler: &dyn Assembler,
+    program: &Program,
+    (ptx, asked): (&str, &AssembleOptions),
+    first: &Cubin,
+) -> Option<Cubin> {
+    let taken = |cubin: &Cubin| {
+        let [(_, usage)] = cubin.usage[..] else { return None };
+        Some(Taken { registers: usage.registers, stack: usage.stack })
+    };
+    let at_first = taken(first)?;
+    let second = assembler.assemble(&program.again(ptx, at_first)?, asked).ok()?;
+    program.gains(at_first, taken(&second)?).then_some(second)
 }
 
 /// Makes a stage that no launch needs.
@@ -238,7 +264,9 @@ pub(crate) fn derive(
         Some(bytes) => Ok(bytes.to_vec()),
         None => {
             let ptx = String::from_utf8_lossy(artifact.stage(stage::PTX).unwrap_or_default());
-            match (assemble_apart(&ptx, &artifact.name, arch, options, level_of(artifact))?, own_gpu(arch)) {
+            let program = program_of(artifact, arch);
+            let how = (level_of(artifact), program.as_ref());
+            match (assemble_apart(&ptx, &artifact.name, arch, options, how)?, own_gpu(arch)) {
                 (Some(cubin), _) => Ok(cubin.bytes),
                 (None, Some(gpu)) => gpu.link(&ptx, &LinkOptions::default()),
                 (None, None) => Err(no_assembler(arch)),
@@ -270,8 +298,9 @@ pub(crate) fn machine_code(
     let Some(ptx) = artifact.stage(stage::PTX) else {
         return Err(TargetError::Missing("the kernel has no assembly".into()));
     };
-    let made =
-        assemble_apart(&String::from_utf8_lossy(ptx), &artifact.name, arch, options, level_of(artifact))?;
+    let program = program_of(artifact, arch);
+    let how = (level_of(artifact), program.as_ref());
+    let made = assemble_apart(&String::from_utf8_lossy(ptx), &artifact.name, arch, options, how)?;
     made.map(|cubin| cubin.bytes).ok_or_else(|| no_assembler(arch))
 }
 

@@ -3,6 +3,7 @@
 //! [`Ptxas`] runs the command `ptxas` where there is one; [`NvJitLink`] loads a library. The driver has an assembler of
 //! its own (`driver::link`). None is part of this project.
 
+pub(crate) mod again;
 #[cfg_attr(not(target_os = "linux"), path = "ahead_elsewhere.rs")]
 mod ahead;
 pub(crate) mod choose;

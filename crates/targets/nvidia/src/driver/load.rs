@@ -3,9 +3,10 @@
 use super::api::{Api, Handle};
 use super::link::option;
 use super::{Gpu, LinkOptions};
+use crate::assemble::again::{Program, Taken};
 use crate::ptx::Effort;
 use crate::stage::{CUBIN, PTX};
-use gpu::driver::{Loaded, Refused, Vendor, check};
+use gpu::driver::{Loaded, Refused, Vendor, check, registers_and_stack};
 use std::ffi::{CStr, c_void};
 use target::{Artifact, DeviceFacts, TargetError};
 
@@ -31,8 +32,31 @@ pub(super) fn load(
     symbol: &CStr,
 ) -> Result<Handle, TargetError> {
     let (image, driver) = (image(artifact)?, gpu.driver());
-    open(&driver.api, &image, symbol, facts.assembler_level)
-        .map_err(|refused| complaint(gpu, artifact).unwrap_or_else(|| driver.report(refused)))
+    let level = facts.assembler_level;
+    let first = open(&driver.api, &image, symbol, level)
+        .map_err(|refused| complaint(gpu, artifact).unwrap_or_else(|| driver.report(refused)))?;
+    let program = Program::of(facts, artifact.shared, gpu.capability());
+    let Some(program) = program.filter(|_| artifact.stage(CUBIN).is_none()) else { return Ok(first) };
+    Ok(with_fewer(&driver.api, &program, (&image, level), symbol, first).unwrap_or(first))
+}
+
+/// The kernel of an image that is text, assembled once more for another program on an SM; none where that gains
+/// nothing, or is refused.
+fn with_fewer(
+    api: &Api,
+    program: &Program,
+    (image, level): (&[u8], Option<u32>),
+    symbol: &CStr,
+    first: Handle,
+) -> Option<Handle> {
+    let taken = |function| {
+        let [registers, stack] = registers_and_stack(api, function).ok()?;
+        Some(Taken { registers, stack })
+    };
+    let at_first = taken(first)?;
+    let text = program.again(str::from_utf8(image).ok()?, at_first)?;
+    let second = open(api, text.as_bytes(), symbol, level).ok()?;
+    program.gains(at_first, taken(second)?).then_some(second)
 }
 
 /// The bytes to load: a cubin, or PTX with a zero behind it.

@@ -16,7 +16,8 @@ pub(crate) struct Fake {
     pub(crate) calls: Vec<String>,
     /// Functions that refuse, with their status.
     pub(crate) refuse: BTreeMap<&'static str, Status>,
-    /// Attributes of devices and of functions, by name and number.
+    /// Attributes of devices, of functions, and of functions whose text asks for two programs on an SM ("of two"), by
+    /// name and number.
     pub(crate) attributes: BTreeMap<(&'static str, i32), i32>,
     /// How many parameters a launch takes.
     pub(crate) params: usize,
@@ -30,8 +31,13 @@ pub(crate) struct Fake {
     pub(crate) capturing: bool,
     /// How many graphs there are.
     graphs: usize,
+    /// Whether the text that was loaded last asks for two programs on an SM.
+    of_two: bool,
     current: usize,
 }
+
+/// The address of the function of a text that asks for two programs on an SM.
+pub(crate) const OF_TWO: usize = 7;
 
 thread_local! {
     static FAKE: RefCell<Fake> = RefCell::default();
@@ -197,7 +203,7 @@ unsafe extern "C" fn pointer_get_attribute(
 
 unsafe extern "C" fn library_load_data(
     place: *mut Handle,
-    _image: *const c_void,
+    image: *const c_void,
     _options: *mut c_int,
     _values: *mut *mut c_void,
     _count: c_uint,
@@ -205,6 +211,11 @@ unsafe extern "C" fn library_load_data(
     _library_values: *mut *mut c_void,
     _library_count: c_uint,
 ) -> Status {
+    // SAFETY: an image is a cubin, whose first bytes hold no zero, or text with a zero behind it.
+    let is_text = unsafe { *image.cast::<u8>() } != 0x7f;
+    // SAFETY: as above.
+    let text = is_text.then(|| unsafe { CStr::from_ptr(image.cast()) }.to_string_lossy());
+    fake(|fake| fake.of_two = text.is_some_and(|text| text.contains("\n.minnctapersm 2\n")));
     give("library_load_data", String::new(), place, handle(5))
 }
 
@@ -215,11 +226,16 @@ unsafe extern "C" fn library_get_kernel(place: *mut Handle, _library: Handle, na
 }
 
 unsafe extern "C" fn kernel_get_function(place: *mut Handle, _kernel: Handle) -> Status {
-    give("kernel_get_function", String::new(), place, handle(6))
+    let function = if fake(|fake| fake.of_two) { OF_TWO } else { 6 };
+    give("kernel_get_function", String::new(), place, handle(function))
 }
 
-unsafe extern "C" fn func_get_attribute(place: *mut c_int, number: c_int, _function: Handle) -> Status {
-    let value = fake(|fake| fake.attributes.get(&("function", number)).copied()).unwrap_or(0);
+unsafe extern "C" fn func_get_attribute(place: *mut c_int, number: c_int, function: Handle) -> Status {
+    let of_two = (function as usize == OF_TWO).then_some(("of two", number));
+    let value = fake(|fake| {
+        let own = of_two.and_then(|key| fake.attributes.get(&key));
+        own.or_else(|| fake.attributes.get(&("function", number))).copied().unwrap_or(0)
+    });
     // SAFETY: as in `give`.
     unsafe { place.write(value) };
     0

@@ -382,6 +382,38 @@ fn ptx_goes_through_the_drivers_assembler() {
 }
 
 #[test]
+fn a_kernel_that_lacks_a_few_registers_for_a_second_program_is_assembled_again() {
+    let driver = driver();
+    let text = ".visible .entry add(\n)\n.reqntid 256, 1, 1\n{\n}\n";
+    let mut of_text = artifact(|facts| facts.num_warps = 8);
+    of_text.stages[0] = Stage { name: "ptx".into(), bytes: text.into(), text: true };
+    let registers = |first: i32, second: [i32; 2]| {
+        fake(|fake| {
+            fake.attributes.insert(("function", 4), first);
+            fake.attributes.extend([(("of two", 4), second[0]), (("of two", 3), second[1])]);
+        });
+        calls();
+        let kernel = load(driver, &of_text).expect("loads");
+        let loads = calls().iter().filter(|call| call.starts_with("library_load_data")).count();
+        launch(&*kernel, [1, 1, 1], 0).expect("launches");
+        (kernel.n_regs(), kernel.n_spills(), loads)
+    };
+    assert_eq!(
+        registers(138, [128, 24]),
+        (128, 6, 2),
+        "8 bytes are spilled for a second program, and 16 were before"
+    );
+    assert_eq!(registers(138, [128, 120]), (138, 4, 2), "too many are spilled");
+    assert_eq!(registers(138, [138, 16]), (138, 4, 2), "there is no second program");
+    assert_eq!(registers(128, [128, 0]), (128, 4, 1));
+    assert_eq!(registers(200, [128, 0]), (200, 4, 1), "too many are missing");
+    // A file of machine code is what it is.
+    fake(|fake| fake.attributes.insert(("function", 4), 138));
+    let kernel = load(driver, &artifact(|facts| facts.num_warps = 8)).expect("loads");
+    assert_eq!(kernel.n_regs(), 138);
+}
+
+#[test]
 fn a_driver_that_cannot_be_used_says_why() {
     driver();
     fake(|fake| fake.refuse.insert("init", 100));

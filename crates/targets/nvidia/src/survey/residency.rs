@@ -1,23 +1,13 @@
 //! How many programs an SM holds at once, and what limits that.
-//!
-//! Registers are given to whole warps in pieces of 256, to four warps at a time; shared memory in pieces of 128 bytes,
-//! after what the system keeps for itself. These are the rules of the vendor's occupancy calculator for all
-//! architectures here.
 
 use crate::assemble;
 use crate::assemble::choose;
 use crate::machine;
+use crate::resident::{by_registers, by_shared, of_program, of_warp};
 use ptx_isa::Arch;
 use target::survey::{ResidentLimit, Resources};
 use target::{Artifact, CompileOptions};
 use ttgir::Machine;
-
-/// Registers of a warp come in pieces of so many.
-const REGISTER_PIECE: u32 = 256;
-/// Warps get registers so many at a time.
-const WARP_PIECE: u32 = 4;
-/// Shared memory comes in pieces of so many bytes.
-const SHARED_PIECE: u32 = 128;
 
 /// What a kernel takes of an SM.
 pub(crate) fn resources(artifact: &Artifact, arch: Arch, options: &CompileOptions) -> Option<Resources> {
@@ -61,25 +51,25 @@ fn limits(machine: &Machine, warps: u32, shared: u32, registers: Option<u32>) ->
         },
     ];
     if let Some(registers) = registers.filter(|registers| *registers > 0) {
-        let of_warp = (registers * machine.warp_size).next_multiple_of(REGISTER_PIECE);
-        let fitting = machine.sm_registers / of_warp / WARP_PIECE * WARP_PIECE;
         limits.push(ResidentLimit {
             what: "registers",
-            programs: fitting / warps.next_multiple_of(WARP_PIECE),
+            programs: by_registers(machine, warps, registers),
             because: format!(
-                "{} registers of an SM / ({registers} of a lane, {of_warp} of a warp, {warps} warps)",
-                machine.sm_registers
+                "{} registers of an SM / ({registers} of a lane, {} of a warp, {warps} warps)",
+                machine.sm_registers,
+                of_warp(machine, registers)
             ),
         });
     }
-    let of_program = shared.saturating_add(machine.reserved_shared_bytes).next_multiple_of(SHARED_PIECE);
     if shared > 0 {
         limits.push(ResidentLimit {
             what: "shared memory",
-            programs: machine.sm_shared_bytes / of_program,
+            programs: by_shared(machine, shared),
             because: format!(
-                "{} bytes of an SM / {of_program} of a program ({} of them the system's)",
-                machine.sm_shared_bytes, machine.reserved_shared_bytes
+                "{} bytes of an SM / {} of a program ({} of them the system's)",
+                machine.sm_shared_bytes,
+                of_program(machine, shared),
+                machine.reserved_shared_bytes
             ),
         });
     }
