@@ -1,8 +1,10 @@
 //! Control flow of a program: what runs in regions is planned, and blocks that are carried live in scratch memory.
 
+use super::carried_columns;
 use super::emitter::Emitter;
 use super::error::Result;
 use super::plan::{self, Carried};
+use super::scratch::Buffer;
 use ir::{Block, Op};
 use ttir::ops::control::{self, ForOp, IfOp, WhileOp};
 
@@ -41,7 +43,7 @@ impl Emitter<'_> {
         }
         let module = self.module;
         let (args, yields) = (of.carried(), of.yielded());
-        let buffers = self.buffers_for(args);
+        let buffers = self.buffers_of_loop(of);
         self.fill(of.inits(), &buffers)?;
         self.begin_tiles(of)?;
         let blocks = args.iter().zip(yields).filter(|(value, _)| ttir::types::is_tensor(module.ty(**value)));
@@ -56,6 +58,20 @@ impl Emitter<'_> {
         })?;
         self.place_in(module.results(of.op), &buffers);
         Ok(())
+    }
+
+    /// Buffers for the blocks that a loop carries.
+    fn buffers_of_loop(&mut self, of: ForOp<'_>) -> Vec<Buffer> {
+        let module = self.module;
+        let blocks = of.carried().iter().enumerate().filter(|&(_, &value)| self.is_block(value));
+        let dims: Vec<_> = blocks
+            .map(|(index, &value)| (module.ty(value), carried_columns::along(module, of, index)))
+            .collect();
+        let taken = dims.into_iter().map(|(ty, dim)| match dim {
+            Some(dim) => self.arena.along(ty, dim),
+            None => self.arena.of(ty),
+        });
+        taken.collect()
     }
 
     /// `scf.if`: the blocks of both branches go to the same buffers.

@@ -6,7 +6,7 @@ use super::nest::Nest;
 use super::plan::{Group, Root};
 use super::rows;
 use super::types;
-use ir::Op;
+use ir::{Op, Value};
 use std::ops::RangeInclusive;
 
 /// Registers of a chunk whose elements go through an elementary function, the best first: of binary32 each, where more
@@ -30,7 +30,7 @@ impl Emitter<'_> {
     pub(crate) fn nest_of(&self, group: &Group) -> Nest {
         let shape = &group.shape;
         let lanes = i64::from(self.machine.lanes());
-        let mut vector = group.along.unwrap_or(shape.len() - 1);
+        let mut vector = group.along.or_else(|| self.lies_along(group)).unwrap_or(shape.len() - 1);
         if let Some(axis) = group.axis
             && axis == vector
             && shape[axis] < lanes
@@ -51,6 +51,23 @@ impl Emitter<'_> {
             self.machine.lanes() * self.width(group, shape[vector])
         };
         Nest::new(shape, vector, group.axis, most)
+    }
+
+    /// The dimension along which a block lies that is read or written, if that is not the last one.
+    fn lies_along(&self, group: &Group) -> Option<usize> {
+        let module = self.module;
+        let written = group.roots.iter().find_map(|root| match root {
+            Root::Keep(_, buffer) => buffer.turned(),
+            _ => None,
+        });
+        let reducing = group.roots.iter().filter_map(|root| match root {
+            Root::Reduce(op, _) | Root::Store(op) => Some(op),
+            _ => None,
+        });
+        let mut readers = group.members.iter().chain(reducing).flat_map(|&op| module.operands(op));
+        let read = |value: &Value| self.buffers.get(value)?.turned();
+        let is_whole = |value: &&Value| types::shape(module.ty(**value)) == group.shape;
+        written.or_else(|| readers.by_ref().filter(is_whole).find_map(read))
     }
 
     /// How many vector registers a chunk of a group is, along a dimension of this size.

@@ -21,6 +21,14 @@ pub(crate) struct Buffer {
     pub(crate) panels: Option<Panels>,
 }
 
+impl Buffer {
+    /// The dimension along which neighbours lie, if that is not the last one.
+    pub(crate) fn turned(&self) -> Option<usize> {
+        let is_turned = self.panels.is_none() && self.strides.last().is_some_and(|&last| last != 1);
+        self.strides.iter().rposition(|&stride| stride == 1).filter(|_| is_turned)
+    }
+}
+
 /// A matrix as panels of some columns each, one panel behind the other. The stride of that dimension counts inside of a
 /// panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +94,20 @@ impl Arena {
         }
         let rows = strides.first().map_or(1, |stride| stride * shape[0]).max(1);
         Buffer { offset: self.bytes((rows * bytes) as u64), strides, elem, by: None, panels: None }
+    }
+
+    /// Takes room for a value whose neighbours lie along a dimension.
+    pub(crate) fn along(&mut self, ty: Type, dim: usize) -> Buffer {
+        let shape = types::shape(ty);
+        let order: Vec<usize> = (0..shape.len()).filter(|&other| other != dim).chain([dim]).collect();
+        let turned: Vec<i64> = order.iter().map(|&dim| shape[dim]).collect();
+        let mut buffer = self.block(&turned, ttir::types::elem(ty));
+        let mut strides = vec![1; shape.len()];
+        for (&dim, &stride) in order.iter().zip(&buffer.strides) {
+            strides[dim] = stride;
+        }
+        buffer.strides = strides;
+        buffer
     }
 
     /// Takes room for a value.
