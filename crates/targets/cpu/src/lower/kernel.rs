@@ -57,6 +57,7 @@ pub(crate) fn lower(
         .and_then(|()| expand_descriptors(&mut module, Inside::Runs))
         .map_err(|error| LowerError::from(error).into_target(&module))?;
     super::fp64_dots::widen_operands(&mut module, kernel);
+    super::chosen_branches::choose(&mut module, kernel);
     super::carried_reductions::shrink(&mut module, kernel);
     let moves = super::induction::simplify(&mut module, kernel);
     let machine = Subtarget::new(machine);

@@ -24,6 +24,7 @@ mod blocks;
 mod bounds;
 mod carried_columns;
 mod carried_reductions;
+mod chosen_branches;
 mod chunk;
 mod combine;
 mod control;
