@@ -89,6 +89,28 @@ def test_programs_whose_numbers_wrap_around(step, engine):
     np.testing.assert_array_equal(out[:, 1], (index - quotient * 3136).sum(1).astype(np.int32))
 
 
+@triton.jit
+def permuted(x_ptr, out_ptr, n, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, BLOCK: tl.constexpr):
+    """Planes `[A, B, C]` become `[B, A, C]`, twice as large."""
+    index = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    c, a, b = index % C, index // C % A, index // (C * A)
+    x = tl.load(x_ptr + c + C * b + B * C * a, mask=index < n)
+    tl.store(out_ptr + index, x * 2, mask=index < n)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("shift", [0, 1, 16])
+@pytest.mark.parametrize("shape", [(40, 24, 64), (7, 300, 48), (1100, 1100, 16), (5, 6, 7)])
+def test_stores_past_the_caches_begin_at_the_first_element(shape, shift, arch):
+    count = np.prod(shape)
+    x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    buffer = np.full(count + 64, np.nan, np.float32)
+    out = buffer[shift:shift + count]
+    permuted[(triton.cdiv(count, 256), )](x, out, count, *shape, 256, **options(arch))
+    np.testing.assert_array_equal(out.reshape(shape[1], shape[0], shape[2]), x.transpose(1, 0, 2) * 2)
+    assert np.isnan(buffer[:shift]).all() and np.isnan(buffer[shift + count:]).all()
+
+
 @pytest.mark.skipif(triton.knobs.runtime.interpret, reason="it reads what is compiled")
 def test_no_gather_is_left():
     x, out = np.zeros((2, 3, 3136), np.float32), np.zeros(3, np.float32)
@@ -96,3 +118,6 @@ def test_no_gather_is_left():
     assert "masked.gather" not in text and "<16 x float>" in text
     text = of_channels[(3, )](x, out, 2, 3, 49, 512, arch="x86-64-v4").asm["llir"]
     assert "masked.gather" in text, "these runs begin anywhere"
+    x = np.zeros((8, 16, 64), np.float32)
+    text = permuted[(32, )](x, np.zeros_like(x), x.size, *x.shape, 256, arch="x86-64-v4").asm["llir"]
+    assert "masked.gather" not in text and "nontemporal" in text

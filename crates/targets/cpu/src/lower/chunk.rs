@@ -18,6 +18,8 @@ pub(crate) struct Assumed {
     pub(crate) inverses: FxHashMap<IrValue, Value>,
     /// Where stores of full vectors go past the caches: how many elements lead to the first aligned one.
     pub(crate) peel: Option<Value>,
+    /// Whether these are none, so that chunks begin at the first one.
+    pub(crate) begins_first: bool,
     /// Whether the group stores past the caches what it makes of no more than one load.
     pub(crate) is_of_one_load: bool,
 }

@@ -82,6 +82,7 @@ mod value;
 mod versions;
 mod views;
 mod walk;
+mod whole_quotients;
 mod wide_atomics;
 
 pub(crate) use accesses::guards;

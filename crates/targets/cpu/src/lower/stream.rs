@@ -44,12 +44,12 @@ pub(crate) fn only_written(module: &ir::Module, kernel: Op) -> FxHashSet<IrValue
 
 impl Emitter<'_> {
     /// The condition under which the stores of a group go past the caches, and how many elements come before the first
-    /// aligned one; `None` if they never do.
+    /// aligned one; `None` if they never do. Where chunks begin at the first element, that is an aligned one.
     pub(crate) fn wants_stream(
         &mut self,
         group: &Group,
         nest: &Nest,
-        assumed: &Assumed,
+        (assumed, begins_first): (&Assumed, bool),
     ) -> Result<Option<(Value, Value)>> {
         let module = self.module;
         let Some(repeats) = self.here().repeats.filter(|_| self.machine.is_x86) else { return Ok(None) };
@@ -118,8 +118,7 @@ impl Emitter<'_> {
                 None => peel = Some(elements),
             }
         }
-        // A scan begins at the first element.
-        if let Some(peel) = peel.filter(|_| group.scans()) {
+        if let Some(peel) = peel.filter(|_| begins_first) {
             let zero = self.b.i64(0);
             let is_aligned = self.b.icmp(IntCompare::Eq, peel, zero);
             wanted = self.b.and(wanted, is_aligned);

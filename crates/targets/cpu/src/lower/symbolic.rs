@@ -5,13 +5,11 @@
 use super::chunk::Chunks;
 use super::element::Zeros;
 use super::error::Result;
-use super::positions::is_position;
 use super::value::{Affine, Index, Lanes, Linear, Val, Window};
+use super::whole_quotients::{self, Holds};
 use elementwise::Elems;
 use ir::{Op, OpRow};
 use llir::{IntCompare, Type, Value, intrinsics};
-use ttir::axis::AxisInfo;
-use ttir::ops::forms::BinaryOp;
 use ttir::ops::{arith_cast, arith_int, compare, memory};
 
 /// A rule for an operation on values of known form.
@@ -141,9 +139,7 @@ impl Chunks<'_, '_> {
             return Ok(Some(Val::Uniform(quotient)));
         }
         let Some(((linear, lanes), _)) = self.digits_of(a, by) else {
-            let is_one =
-                |info: &AxisInfo, dim: usize, lanes: u64| info.sure_constancy(dim).is_multiple_of(lanes);
-            return Ok(self.of_first_lane(op, (a, by), is_one)?.map(Val::Uniform));
+            return Ok(self.of_first_lane(op, (a, by), whole_quotients::is_one)?.map(Val::Uniform));
         };
         let Val::Affine(affine) = a else { return Ok(None) };
         let base = self.int_like(affine.base, 0);
@@ -157,10 +153,9 @@ impl Chunks<'_, '_> {
             return Ok(Some(Val::Affine(Affine { base, ..affine.clone() })));
         }
         let Some((_, (linear, lanes))) = self.digits_of(a, by) else {
-            let counts_up = |info: &AxisInfo, dim: usize, lanes: u64| {
-                info.contiguity[dim].is_multiple_of(lanes) && !info.assumes_sign.contains(dim)
+            let Some(base) = self.of_first_lane(op, (a, by), whole_quotients::counts_up)? else {
+                return Ok(None);
             };
-            let Some(base) = self.of_first_lane(op, (a, by), counts_up)? else { return Ok(None) };
             return Ok(Some(Val::Affine(Affine {
                 base,
                 linear: Linear::default(),
@@ -173,31 +168,19 @@ impl Chunks<'_, '_> {
 
     /// Quotient or rest of an index in the first lane, where a fact about the whole block says what the other lanes
     /// have: chunks begin at multiples of their lanes.
-    fn of_first_lane(
-        &mut self,
-        op: Op,
-        (a, by): (&Val, &Val),
-        holds: impl Fn(&AxisInfo, usize, u64) -> bool,
-    ) -> Result<Option<Value>> {
+    fn of_first_lane(&mut self, op: Op, (a, by): (&Val, &Val), holds: Holds) -> Result<Option<Value>> {
         let (Val::Affine(affine), &Val::Uniform(divisor)) = (a, by) else { return Ok(None) };
         let lanes = i64::from(self.lanes);
         // Other walks may begin anywhere.
-        let begins_at_zero = self.assumed.peel.is_none() && self.assumed.quotients.is_empty();
+        let begins_at_zero =
+            (self.assumed.peel.is_none() || self.assumed.begins_first) && self.assumed.quotients.is_empty();
         let Linear { constant, terms } = &affine.linear;
         let steps = terms.iter().map(|&(var, coefficient)| coefficient.wrapping_mul(self.range(var).0));
         let is_aligned = steps.chain([*constant]).all(|step| step % lanes == 0);
         if lanes == 1 || affine.lanes.stride() != Some(1) || !begins_at_zero || !is_aligned {
             return Ok(None);
         }
-        if !is_position(self.module, BinaryOp::new(self.module, op).lhs()) {
-            return Ok(None);
-        }
-        let result = self.module.result(op, 0);
-        let mut long = (0..).zip(super::types::shape(self.module.ty(result))).filter(|&(_, &size)| size > 1);
-        let (Some((dim, _)), None) = (long.next(), long.next()) else { return Ok(None) };
-        let kernel = self.program();
-        let axis = kernel.axis.get_or_init(|| ttir::axis::analyze(kernel.module, kernel.kernel));
-        if !axis.get(result).is_some_and(|info| holds(info, dim, lanes as u64)) {
+        if !self.whole(op, lanes as u64, holds) {
             return Ok(None);
         }
         let first = self.scalar_of(affine, Type::I8);

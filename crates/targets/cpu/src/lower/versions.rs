@@ -76,16 +76,25 @@ impl Emitter<'_> {
 
     /// The same, past the caches where the launch writes more than they hold.
     fn walk_streaming(&mut self, group: &Group, nest: &Nest, assumed: &Assumed) -> Result<()> {
-        let Some((wanted, peel)) = self.wants_stream(group, nest, assumed)? else {
+        let has_whole_quotients = self.rests_on_whole_quotients(group, nest.lanes);
+        // A scan begins there as well.
+        let begins_first = has_whole_quotients || group.scans();
+        let Some((wanted, peel)) = self.wants_stream(group, nest, (assumed, begins_first))? else {
             return self.run(group, nest.clone(), assumed);
         };
         self.has_streams = true;
-        let wider = self.wider(group, nest);
+        let wider = if has_whole_quotients { nest.clone() } else { self.wider(group, nest) };
         let is_load = |op: &&Op| AccessOp::load(self.module, **op).is_some();
         let is_of_one_load = group.members.iter().filter(is_load).count() == 1;
         self.one_of_two(
             wanted,
-            |cx| cx.run(group, wider, &Assumed { peel: Some(peel), is_of_one_load, ..assumed.clone() }),
+            |cx| {
+                cx.run(
+                    group,
+                    wider,
+                    &Assumed { peel: Some(peel), begins_first, is_of_one_load, ..assumed.clone() },
+                )
+            },
             |cx| cx.run(group, nest.clone(), assumed),
         )
     }

@@ -59,7 +59,7 @@ impl Chunks<'_, '_> {
         let is_vector = level == run.nest.vector;
         let bounds = if is_vector { self.bounds(run, level, one.step * unroll)? } else { None };
         let start = self.b.i64(0);
-        if let Some(peel) = self.assumed.peel.filter(|_| is_vector && !run.group.scans()) {
+        if let Some(peel) = self.assumed.peel.filter(|_| is_vector && !self.assumed.begins_first) {
             return self.peeled(run, unroll, bounds, peel);
         }
         let inits = self.initial(run, unroll as usize);
