@@ -186,6 +186,19 @@ impl Emitter<'_> {
         Ok(turned)
     }
 
+    /// A copy of a matrix along its other dimension than the one that its neighbours lie along.
+    pub(crate) fn crossed(&mut self, buffer: &Buffer, shape: &[i64]) -> Result<Buffer> {
+        if buffer.strides.first() == Some(&1) {
+            return self.turned(buffer, shape);
+        }
+        let [mut strides, mut shape] = [buffer.strides.clone(), shape.to_vec()];
+        strides.reverse();
+        shape.reverse();
+        let mut turned = self.turned(&Buffer { strides, ..buffer.clone() }, &shape)?;
+        turned.strides.reverse();
+        Ok(turned)
+    }
+
     /// The same to a place that is given.
     fn turn_to(&mut self, buffer: &Buffer, shape: &[i64], turned: &Buffer) -> Result<()> {
         let transpose = Transpose {

@@ -18,7 +18,11 @@ impl Emitter<'_> {
         self.walk(group)?;
         for root in &group.roots {
             match root {
-                Root::Keep(value, buffer) => self.buffers.insert(*value, buffer.clone()),
+                Root::Keep(value, buffer) => {
+                    let is_turned = group.turned.contains(value);
+                    let buffer = if is_turned { self.crossed(buffer, &group.shape)? } else { buffer.clone() };
+                    self.buffers.insert(*value, buffer);
+                }
                 Root::KeepWide(value, buffer) => self.wide.insert((*value, buffer.elem), buffer.clone()),
                 Root::Reduce(op, buffers) => self.place_results(*op, buffers),
                 Root::Store(_) | Root::Effect(_) | Root::Scan(_) => {}

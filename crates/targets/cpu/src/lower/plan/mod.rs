@@ -70,6 +70,8 @@ pub(crate) struct Group {
     pub(crate) members: Vec<Op>,
     /// The dimension along which its addresses are neighbours.
     pub(crate) along: Option<usize>,
+    /// Which of the matrices that it keeps are turned behind it.
+    pub(crate) turned: Vec<Value>,
 }
 
 /// A step of a region.
@@ -145,6 +147,8 @@ struct Planner<'p, 'a> {
     floors: FxHashMap<Op, usize>,
     /// Loads without a group.
     pending: Vec<Op>,
+    /// Matrices that are kept to be turned.
+    crossed: FxHashSet<Value>,
 }
 
 /// Plans a region's block, its terminator included.
@@ -155,6 +159,7 @@ pub(crate) fn plan(given: Planning<'_, '_>, block: Block) -> RegionPlan {
     }
     planner.keep_wide_alone();
     planner.turn_columns();
+    planner.turn_crossed();
     planner.plan
 }
 
@@ -190,6 +195,7 @@ impl<'p, 'a> Planner<'p, 'a> {
             home: FxHashMap::default(),
             floors: FxHashMap::default(),
             pending: Vec::new(),
+            crossed: FxHashSet::default(),
         }
     }
 }
