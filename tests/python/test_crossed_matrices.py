@@ -48,6 +48,17 @@ def accumulated(x_ptr, y_ptr, out_ptr, n, count, A: tl.constexpr):
         tl.store(out_ptr + plane * n * n + row * n + column, total + across, mask=mask)
 
 
+@triton.jit
+def looked_up(index_ptr, x_ptr, out_ptr, n, A: tl.constexpr):
+    """Numbers at places that are themselves read across, by which what is read across is found as well."""
+    row, column = tl.arange(0, A)[:, None], tl.arange(0, A)[None, :]
+    mask = (row < n) & (column < n)
+    index = tl.load(index_ptr + column * n + row, mask=mask, other=0)
+    found = tl.load(x_ptr + index + column * n + row, mask=mask, other=0)
+    straight = tl.load(x_ptr + row * n + column, mask=mask, other=0)
+    tl.store(out_ptr + row * n + column, found + straight * index, mask=mask)
+
+
 def reference(x, along):
     made = x.astype(np.float64) + 2 * x.T.astype(np.float64)
     return made if along == 1 else made.T
@@ -83,6 +94,18 @@ def test_a_matrix_that_is_overwritten(n, engine):
     own = x.copy()
     in_place[(1, )](own, n, 64)
     np.testing.assert_array_equal(own, x - x.T)
+
+
+@pytest.mark.parametrize("n", [16, 29])
+def test_places_that_are_read_across(n, engine):
+    rng = np.random.default_rng(n)
+    x = rng.standard_normal(2 * n * n).astype(np.float32)
+    index = rng.integers(0, n * n, (n, n)).astype(np.int32)
+    out = np.zeros((n, n), np.float32)
+    looked_up[(1, )](index, x, out, n, 32)
+    row, column = np.mgrid[:n, :n]
+    want = x[index.T + column * n + row] + x[:n * n].reshape(n, n) * index.T
+    np.testing.assert_allclose(out, want, rtol=1e-6, atol=1e-6)
 
 
 def test_planes_in_a_loop(engine):

@@ -47,7 +47,9 @@ impl Planner<'_, '_> {
         }
         for (value, ptr) in loads {
             let is_across = self.only_along(&[ptr]).is_some_and(|loaded| loaded != stored);
-            if is_across && self.is_near(value) && self.is_turned_whole(value) {
+            // The address of another one may have been made of it.
+            let is_planned = self.ready.contains_key(&value) || self.home.contains_key(&value);
+            if is_across && !is_planned && self.is_near(value) && self.is_turned_whole(value) {
                 self.force(value, Why::Apart);
                 self.crossed.insert(value);
             }
