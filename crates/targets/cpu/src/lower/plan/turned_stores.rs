@@ -71,8 +71,8 @@ impl Planner<'_, '_> {
         let is_used_alone = module.uses(value).iter().all(|&(user, _)| {
             module.has(user, Traits::ELEMENTWISE) || AccessOp::store(module, user).is_some()
         });
-        let is_square = types::shape(ty).iter().all(|&size| size > 0 && size.count_ones() == 1);
-        is_used_alone && is_square && matches!(types::memory(ttir::types::elem(ty)).lane_bytes(), 4 | 8)
+        let are_powers = types::shape(ty).iter().all(|&size| size > 0 && size.count_ones() == 1);
+        is_used_alone && are_powers && matches!(types::memory(ttir::types::elem(ty)).lane_bytes(), 4 | 8)
     }
 
     /// Lets matrices that are to be turned lie in memory as they are loaded, to be turned as a whole.
