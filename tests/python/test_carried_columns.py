@@ -165,7 +165,6 @@ def test_blocks_of_three_dimensions(arch):
     np.testing.assert_array_equal(place[:3][whole], firsts[whole])
 
 
-@pytest.mark.skipif(triton.knobs.runtime.interpret, reason="it reads what is compiled")
 def test_no_element_is_read_by_itself():
     x, out = np.zeros((64, 64), np.float32), np.zeros(64, np.float32)
     kernel = sums[(1, )](x, out, 64, 64, 64, 0.0, 64, 64, arch="x86-64-v4")

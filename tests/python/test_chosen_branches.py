@@ -59,6 +59,17 @@ def nested(x_ptr, out_ptr, total_ptr, a, b, BLOCK: tl.constexpr):
     tl.store(total_ptr, number)
 
 
+@triton.jit
+def read_if(x_ptr, out_ptr, flag, far, BLOCK: tl.constexpr):
+    """What is far away is read where a flag says so."""
+    at = tl.arange(0, BLOCK)
+    if flag > 0:
+        y = tl.load(x_ptr + far + at)
+    else:
+        y = tl.full([BLOCK], 3.0, tl.float32)
+    tl.store(out_ptr + at, y)
+
+
 @pytest.mark.parametrize("rows", [0, 1, 2, 17])
 def test_the_first_row_begins(rows, engine):
     x = (np.random.default_rng(rows).standard_normal((max(rows, 1), 77)) + 2).astype(np.float32)
@@ -88,6 +99,14 @@ def test_a_quotient_is_not_computed_unasked(engine):
     np.testing.assert_array_equal(out, x // 7 * 2)
 
 
+def test_nothing_is_read_unasked(engine):
+    x, out = np.arange(128, dtype=np.float32), np.zeros(64, np.float32)
+    read_if[(1, )](x, out, 0, 1 << 40, 64)
+    assert (out == 3).all()
+    read_if[(1, )](x, out, 1, 64, 64)
+    np.testing.assert_array_equal(out, x[64:])
+
+
 @pytest.mark.parametrize("a", [0, 3])
 @pytest.mark.parametrize("b", [0, 3])
 def test_branches_within_branches(a, b, engine):
@@ -100,7 +119,6 @@ def test_branches_within_branches(a, b, engine):
     assert total[0] == number
 
 
-@pytest.mark.skipif(triton.knobs.runtime.interpret, reason="it reads what is compiled")
 def test_one_loop_is_left_of_an_iteration():
     x, mean, spread = np.zeros((4, 512), np.float32), np.zeros(512, np.float32), np.zeros(512, np.float32)
     text = running[(1, )](x, mean, spread, 4, 512, 512, arch="x86-64-v4").asm["llir"]

@@ -111,7 +111,6 @@ def test_stores_past_the_caches_begin_at_the_first_element(shape, shift, arch):
     assert np.isnan(buffer[:shift]).all() and np.isnan(buffer[shift + count:]).all()
 
 
-@pytest.mark.skipif(triton.knobs.runtime.interpret, reason="it reads what is compiled")
 def test_no_gather_is_left():
     x, out = np.zeros((2, 3, 3136), np.float32), np.zeros(3, np.float32)
     text = of_channels[(3, )](x, out, 2, 3, 3136, 512, arch="x86-64-v4").asm["llir"]

@@ -233,7 +233,7 @@ impl<'a> Compile<'a> {
         let shared = u64::from(facts.kernel.shared_bytes);
         if !self.nvidia.emulated {
             let options = self.options;
-            let program = Program::of(&device, shared, arch.number.into());
+            let program = Program::of(&device, shared, facts.effort.level(), arch.number.into());
             let cubin = self.shared.time(stage::CUBIN, |_| {
                 choose::assemble(&text, &facts.name, arch, options, facts.effort, program.as_ref())
             });

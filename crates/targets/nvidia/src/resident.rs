@@ -13,13 +13,12 @@ const WARP_PIECE: u32 = 4;
 /// Shared memory comes in pieces of so many bytes.
 const SHARED_PIECE: u32 = 128;
 
-/// Registers that a warp takes whose lanes have so many.
+/// Registers that a warp takes whose lanes have so many, and one at least.
 pub(crate) fn of_warp(machine: &Machine, registers: u32) -> u32 {
-    (registers * machine.warp_size).next_multiple_of(REGISTER_PIECE)
+    (registers.max(1) * machine.warp_size).next_multiple_of(REGISTER_PIECE)
 }
 
-/// Programs for which an SM has registers, of so many warps with so many registers a lane, of which there is one at
-/// least.
+/// Programs for which an SM has registers, of so many warps with so many registers a lane.
 pub(crate) fn by_registers(machine: &Machine, warps: u32, registers: u32) -> u32 {
     let fitting = machine.sm_registers / of_warp(machine, registers) / WARP_PIECE * WARP_PIECE;
     fitting / warps.next_multiple_of(WARP_PIECE)

@@ -15,6 +15,8 @@ use ttir::types;
 
 /// Operations on blocks of the shorter branch, and of the longer one, at most.
 const MOST: [usize; 2] = [2, 16];
+/// Other operations of a branch, at most.
+const MOST_OTHERS: usize = 16;
 
 /// Rewrites every branch of a kernel, the inner ones first.
 pub(crate) fn choose(module: &mut Module, kernel: Op) {
@@ -37,9 +39,9 @@ fn serves(module: &Module, op: Op) -> bool {
     makes_blocks && !makes_addresses && one.min(other) <= MOST[0] && one.max(other) <= MOST[1]
 }
 
-/// How many operations on blocks a branch is; none where it does anything else, or may not run unasked.
+/// How many operations on blocks a branch is; none where it is long otherwise, or may not run unasked.
 fn steps(module: &Module, block: Block) -> Option<usize> {
-    let mut steps = 0;
+    let (mut steps, mut others) = (0, 0);
     for op in module.ops(block).filter(|&op| !module.has(op, Traits::TERMINATOR)) {
         let traits = module.row(op).traits;
         let is_made_in_place = traits.has_any(Traits::ELEMENTWISE.and(Traits::SOURCE).and(Traits::VIEW));
@@ -52,9 +54,11 @@ fn steps(module: &Module, block: Block) -> Option<usize> {
         {
             return None;
         }
-        steps += usize::from(traits.has(Traits::ELEMENTWISE) && !is_scalar);
+        let is_step = traits.has(Traits::ELEMENTWISE) && !is_scalar;
+        steps += usize::from(is_step);
+        others += usize::from(!is_step);
     }
-    Some(steps)
+    (others <= MOST_OTHERS).then_some(steps)
 }
 
 fn rewrite(module: &mut Module, op: Op) {

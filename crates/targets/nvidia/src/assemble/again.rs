@@ -6,13 +6,21 @@
 //! ```
 //!
 //! The assembler takes the registers that the code is best with by itself; how many programs an SM holds then is known
-//! behind that alone. What a second program gave, by what was spilled for it (attention over chosen rows and others of
-//! two dots, H200, 2026-12-01): 0 to 16 bytes 1.16, 1.24 and 1.29 times the speed, 64 to 112 bytes 1.31, 1.16, 1.10,
-//! 1.06 and once 0.90, 160 bytes and more 0.94 to 0.35. One more beside three or four, of 22 kernels of
-//! flash-linear-attention: without spilling 1.00 to 1.19, 1.04 as a rule; with it 0.82 to 1.08, as a rule 0.93. Of
-//! those that had two, or more than four, few needed no spilling.
+//! behind that alone. What one more gave, by what was spilled for it (26 functions of flash-linear-attention 0.6, and
+//! attention over chosen rows; H200, 2026-12-01), as times the speed:
+//!
+//! ```text
+//! beside one            to 16 bytes 0.97, 0.99, 1.16, 1.24, 1.17 to 1.29    64 to 120 bytes 0.90 to 1.31 (7, 1.10)
+//!                       160 bytes and more 0.94, 0.82, 0.35
+//! beside two            8 to 152 bytes 0.90 to 1.22 (10); never without
+//! beside three or four  nothing 1.01 to 1.19 (10, 1.04)                     8 bytes and more 0.37 to 1.08 (17, 0.95)
+//! beside more           nothing 0.98 to 1.10 (10, 1.04)                     8 bytes and more 0.84 to 1.08 (19, 0.97)
+//! ```
+//!
+//! Beside two it is too uncertain, beside more than four too little for what a second assembly takes.
 
 use crate::machine;
+use crate::ptx::Effort;
 use crate::resident::{by_registers, by_shared, registers_for};
 use target::DeviceFacts;
 use ttgir::Machine;
@@ -48,21 +56,39 @@ struct Bounds {
 
 /// Where a kernel says how many lanes it has.
 const LANES: &str = "\n.reqntid ";
-/// What a text that says how many registers it wants has in it, and products that the assembler lets wait for each
-/// other where registers are short.
-const OWN_WAYS: [&str; 3] = ["\n.minnctapersm ", "\n.maxnreg ", "wgmma.mma_async"];
+/// What a text that says how many registers it wants has in it; products that the assembler lets wait for each other
+/// where registers are short; and clusters, of which nothing was measured.
+const OWN_WAYS: [&str; 4] = ["\n.minnctapersm ", "\n.maxnreg ", "wgmma.mma_async", "\n.explicitcluster"];
 
 impl Program {
-    /// Of a kernel that asks for so much shared memory, on devices of a compute capability; none where nothing is known
-    /// of those.
-    pub(crate) fn of(facts: &DeviceFacts, shared: u64, capability: u32) -> Option<Program> {
-        let machine = machine::machine(capability)?;
-        Some(Program { machine, warps: facts.num_warps + facts.role_warps, shared })
+    /// Of a kernel that asks for so much shared memory and is assembled at a level, on devices of a compute capability;
+    /// none where nothing is known of those, or where the level says that another program gains nothing: the time goes
+    /// to memory, or nobody wants fast code.
+    pub(crate) fn of(facts: &DeviceFacts, shared: u64, level: u32, capability: u32) -> Option<Program> {
+        let machine = machine::machine(capability).filter(|_| level == Effort::Full.level())?;
+        Some(Program { machine, warps: (facts.num_warps + facts.role_warps).max(1), shared })
+    }
+
+    /// The first machine code of a text, or what comes of asking for it once more where that is to run in its place.
+    /// `assemble` answers none where that is refused, `taken` where it is not known.
+    pub(crate) fn best<T>(
+        &self,
+        text: &str,
+        first: T,
+        taken: impl Fn(&T) -> Option<Taken>,
+        assemble: impl FnOnce(&str) -> Option<T>,
+    ) -> T {
+        let at_first = taken(&first);
+        let second = at_first.and_then(|at_first| {
+            let second = assemble(&self.again(text, at_first)?)?;
+            self.gains(at_first, taken(&second)?).then_some(second)
+        });
+        second.unwrap_or(first)
     }
 
     /// The programs that an SM holds, and what another one may cost; none where it is not tried.
     fn bounds(&self, taken: Taken) -> Option<(u32, &'static Bounds)> {
-        let programs = by_registers(self.machine, self.warps.max(1), taken.registers.max(1));
+        let programs = by_registers(self.machine, self.warps, taken.registers);
         match programs {
             1 => Some((programs, &OF_ONE)),
             3 | 4 => Some((programs, &OF_SEVERAL)),
@@ -71,11 +97,11 @@ impl Program {
     }
 
     /// The text to ask with once more, if one program more could share the SM.
-    pub(crate) fn again(&self, text: &str, taken: Taken) -> Option<String> {
+    fn again(&self, text: &str, taken: Taken) -> Option<String> {
         let (programs, bounds) = self.bounds(taken)?;
         let shared = u32::try_from(self.shared).unwrap_or(u32::MAX);
-        let others = by_shared(self.machine, shared).min(self.machine.resident_warps / self.warps.max(1));
-        let each = registers_for(self.machine, self.warps.max(1), programs + 1);
+        let others = by_shared(self.machine, shared).min(self.machine.resident_warps / self.warps);
+        let each = registers_for(self.machine, self.warps, programs + 1);
         if others <= programs || 100 * each < bounds.left * taken.registers {
             return None;
         }
@@ -88,8 +114,8 @@ impl Program {
     }
 
     /// Whether what came of it is to run in place of the first.
-    pub(crate) fn gains(&self, first: Taken, second: Taken) -> bool {
-        let more = by_registers(self.machine, self.warps.max(1), second.registers.max(1));
+    fn gains(&self, first: Taken, second: Taken) -> bool {
+        let more = by_registers(self.machine, self.warps, second.registers);
         self.bounds(first)
             .is_some_and(|(programs, bounds)| more > programs && second.stack <= first.stack + bounds.spilled)
     }
@@ -99,6 +125,8 @@ impl Program {
 mod tests {
     use super::{Program, Taken};
     use crate::machine::machine;
+    use crate::ptx::Effort;
+    use target::DeviceFacts;
 
     fn program(warps: u32, shared: u64) -> Program {
         Program { machine: machine(90).expect("known"), warps, shared }
@@ -131,10 +159,19 @@ mod tests {
         none(program(4, 0), TEXT, 84);
         let of_48_warps = Program { machine: machine(86).expect("known"), ..program(32, 0) };
         none(of_48_warps, TEXT, 34);
-        for own in [".minnctapersm 1", ".maxnreg 255", "\twgmma.mma_async.sync"] {
+        for own in [".minnctapersm 1", ".maxnreg 255", "\twgmma.mma_async.sync", ".explicitcluster"] {
             none(program(8, 0), &TEXT.replace("\n{", &format!("\n{own}\n{{")), 138);
         }
         none(program(8, 0), &[TEXT, TEXT].concat(), 138);
+    }
+
+    #[test]
+    fn kernels_that_wait_for_memory_are_assembled_once() {
+        let facts = DeviceFacts::new("sm_90a", 8, 32);
+        assert!(Program::of(&facts, 0, Effort::Full.level(), 90).is_some());
+        for level in [0, Effort::Low.level()] {
+            assert!(Program::of(&facts, 0, level, 90).is_none());
+        }
     }
 
     #[test]

@@ -163,7 +163,7 @@ fn level_of(artifact: &Artifact) -> u32 {
 
 /// The program of an artifact.
 fn program_of(artifact: &Artifact, arch: Arch) -> Option<Program> {
-    Program::of(artifact.launch.device()?, artifact.shared, arch.number.into())
+    Program::of(artifact.launch.device()?, artifact.shared, level_of(artifact), arch.number.into())
 }
 
 /// Makes machine code; `None` where there is no assembler, or where the driver is the one that should do it.
@@ -225,32 +225,24 @@ fn assemble_apart(
             location: None,
         },
     };
+    // Who says how to assemble gets what comes of that.
+    let program = program.filter(|_| asked.further.is_empty() && asked.optimization == level);
+    let taken = |cubin: &Cubin| match cubin.usage[..] {
+        [(_, usage)] => Some(Taken { registers: usage.registers, stack: usage.stack }),
+        _ => None,
+    };
     let best = |assembler: &dyn Assembler| {
         let first = assembler.assemble(ptx, &asked).map_err(refused)?;
-        let program = program.filter(|_| asked.further.is_empty());
-        let second = program.and_then(|program| with_fewer(assembler, program, (ptx, &asked), &first));
-        Ok(Some(second.unwrap_or(first)))
+        let again = |text: &str| assembler.assemble(text, &asked).ok();
+        Ok(Some(match program {
+            Some(program) => program.best(ptx, first, taken, again),
+            None => first,
+        }))
     };
     if let Ok(ptxas) = ptxas(arch) {
         return best(&ptxas);
     }
     library().map_or(Ok(None), |library| best(library))
-}
-
-/// What comes of a text that is assembled once more for another program on an SM; none where that gains nothing.
-fn with_fewer(
-    assembler: &dyn Assembler,
-    program: &Program,
-    (ptx, asked): (&str, &AssembleOptions),
-    first: &Cubin,
-) -> Option<Cubin> {
-    let taken = |cubin: &Cubin| {
-        let [(_, usage)] = cubin.usage[..] else { return None };
-        Some(Taken { registers: usage.registers, stack: usage.stack })
-    };
-    let at_first = taken(first)?;
-    let second = assembler.assemble(&program.again(ptx, at_first)?, asked).ok()?;
-    program.gains(at_first, taken(&second)?).then_some(second)
 }
 
 /// Makes a stage that no launch needs.

@@ -35,28 +35,15 @@ pub(super) fn load(
     let level = facts.assembler_level;
     let first = open(&driver.api, &image, symbol, level)
         .map_err(|refused| complaint(gpu, artifact).unwrap_or_else(|| driver.report(refused)))?;
-    let program = Program::of(facts, artifact.shared, gpu.capability());
-    let Some(program) = program.filter(|_| artifact.stage(CUBIN).is_none()) else { return Ok(first) };
-    Ok(with_fewer(&driver.api, &program, (&image, level), symbol, first).unwrap_or(first))
-}
-
-/// The kernel of an image that is text, assembled once more for another program on an SM; none where that gains
-/// nothing, or is refused.
-fn with_fewer(
-    api: &Api,
-    program: &Program,
-    (image, level): (&[u8], Option<u32>),
-    symbol: &CStr,
-    first: Handle,
-) -> Option<Handle> {
-    let taken = |function| {
-        let [registers, stack] = registers_and_stack(api, function).ok()?;
+    let full = Effort::Full.level();
+    let program = Program::of(facts, artifact.shared, level.unwrap_or(full), gpu.capability());
+    let text = str::from_utf8(&image).ok().filter(|_| artifact.stage(CUBIN).is_none());
+    let (Some(program), Some(text)) = (program, text) else { return Ok(first) };
+    let taken = |&function: &Handle| {
+        let [registers, stack] = registers_and_stack(&driver.api, function).ok()?;
         Some(Taken { registers, stack })
     };
-    let at_first = taken(first)?;
-    let text = program.again(str::from_utf8(image).ok()?, at_first)?;
-    let second = open(api, text.as_bytes(), symbol, level).ok()?;
-    program.gains(at_first, taken(second)?).then_some(second)
+    Ok(program.best(text, first, taken, |text| open(&driver.api, text.as_bytes(), symbol, level).ok()))
 }
 
 /// The bytes to load: a cubin, or PTX with a zero behind it.

@@ -234,8 +234,10 @@ unsafe extern "C" fn func_get_attribute(place: *mut c_int, number: c_int, functi
     let of_two = (function as usize == OF_TWO).then_some(("of two", number));
     let value = fake(|fake| {
         let own = of_two.and_then(|key| fake.attributes.get(&key));
-        own.or_else(|| fake.attributes.get(&("function", number))).copied().unwrap_or(0)
+        own.or_else(|| fake.attributes.get(&("function", number))).copied()
     });
+    // An invalid value, to a driver.
+    let Some(value) = value else { return 1 };
     // SAFETY: as in `give`.
     unsafe { place.write(value) };
     0
